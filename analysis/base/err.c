@@ -1,0 +1,28 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool err_set(struct err *err, enum err_code code, const char *fmt, ...)
+{
+    va_list ap;
+
+    err->code = code;
+    err->field[0] = '\0';
+    va_start(ap, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+bool err_field(struct err *err, enum err_code code, const char *field, const char *fmt, ...)
+{
+    va_list ap;
+
+    err->code = code;
+    snprintf(err->field, sizeof err->field, "%s", field);
+    va_start(ap, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, ap);
+    va_end(ap);
+    return false;
+}

@@ -1,0 +1,84 @@
+/*
+ * session: what a set of parts says together. A pure function of the *set*: order and repetition
+ * of parts do not matter. Of several files claiming one part number, the one with the most whole
+ * bytes counts, ties broken by the greater SHA-256; the others are counted as superseded.
+ *
+ * All is sorted by time. Values are checked against the bounds of hardware.h; frames out of bounds
+ * stay in the row, marked. Frames that begin before the previous row's end overlap: marked invalid.
+ */
+#pragma once
+#include "profile/part.h"
+
+enum frame_state {
+    FRAME_VALID,
+    FRAME_BACKGROUND, /* outside foreground: excluded, not a fault */
+    FRAME_SUSPENDED,  /* spans a suspension or a clock jump: excluded */
+    FRAME_INVALID,    /* outside the bounds */
+    FRAME_OVERLAP     /* begins before the frame before it ended */
+};
+
+struct frame {
+    uint64_t start_us; /* begin of the interval; its end is start_us + interval_us */
+    uint32_t interval_us, target_us;
+    uint16_t scene;                         /* index into scenes, 0 = none yet */
+    uint8_t state;                          /* enum frame_state */
+    uint8_t jank;                           /* fixed level 0..3 */
+    bool perfdog_jank, perfdog_big, missed; /* metrics.md; only for valid frames */
+    bool row_start;                         /* no history: first of a Frames row */
+};
+
+/* Reasons for a value kept out of statistics; counted per session and shown. */
+#define INVALID_REASONS(X)                                                                         \
+    X(frame_out_of_bounds)                                                                         \
+    X(frame_overlap)                                                                               \
+    X(hardware_out_of_bounds)                                                                      \
+    X(core_khz_out_of_bounds)                                                                      \
+    X(time_out_of_range)                                                                           \
+    X(clock_skew)                                                                                  \
+    X(unknown_packet)                                                                              \
+    X(foreign_header) /* a part whose build or device differs from the first part's */
+enum invalid_reason {
+#define X(name) INVALID_##name,
+    INVALID_REASONS(X)
+#undef X
+        INVALID_COUNT
+};
+extern const char *const invalid_reason_name[INVALID_COUNT];
+
+struct session_scene { /* distinct (mode, map) */
+    const char *key;   /* "mode/map", "" for none yet: the `scene` of rollups and filters */
+    const char *mode, *map;
+};
+
+struct session {
+    struct part_header header; /* of the lowest part number */
+    size_t n_parts, n_superseded, n_truncated;
+    bool ended;
+    enum end_reason end_reason;
+    uint64_t end_us; /* last moment anything speaks of */
+    PART_LIST(struct frame, frames);
+    PART_LIST(struct hardware_sample, hardware);
+    PART_LIST(struct part_scene, scene_changes);
+    PART_LIST(struct session_scene, scenes); /* [0] is "" */
+    PART_LIST(struct part_position, positions);
+    PART_LIST(struct part_lifecycle, lifecycle);
+    PART_LIST(struct part_step, steps);
+    PART_LIST(struct part_jank, janks);
+    PART_LIST(struct part_stack, stacks);
+    PART_LIST(struct part_crash, crashes);
+    PART_LIST(struct part_feedback, feedback);
+    PART_LIST(struct part_self_report, self_reports);
+    const struct part_summary *summary;
+    int64_t invalid[INVALID_COUNT];
+    int64_t frames_by_state[5]; /* enum frame_state */
+    uint64_t dropped_frames;
+};
+
+struct session_part { /* one stored file, for session_merge */
+    const struct part *part;
+    unsigned char sha256[32]; /* of the file's bytes */
+};
+
+/* parts: n >= 1, all of one session id (ERR_INVALID otherwise). Borrows from the parts' arenas. */
+bool session_merge(const struct session_part *parts, size_t n, struct arena *mem,
+                   struct session *out, struct err *err) MUST_CHECK;

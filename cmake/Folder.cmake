@@ -1,0 +1,10 @@
+# fw_folder(NAME DIR LINK...): a static library of all .c files in DIR.
+function(fw_folder name dir)
+  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.c)
+  if(NOT sources)
+    file(WRITE ${PROJECT_BINARY_DIR}/empty/${name}.c "typedef int ${name}_is_empty;\n")
+    set(sources ${PROJECT_BINARY_DIR}/empty/${name}.c)
+  endif()
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PRIVATE fw_flags PUBLIC ${ARGN})
+endfunction()
