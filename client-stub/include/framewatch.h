@@ -1,0 +1,148 @@
+/*
+ * libframewatch: measures a released game on its players' devices.
+ *
+ * Compiles as C99 and as C++98 or later; includes only <stddef.h> and <stdint.h>.
+ *
+ * Threads. fw_start, fw_stop and fw_frame belong to the game's own (main) thread: the one whose
+ * frames are measured and whose stack is taken while a frame is long. All other calls may come from
+ * any thread. fw_frame takes no lock, allocates nothing and makes no system call but the clock's
+ * vDSO read. Nothing here blocks on disk or network; the SDK's own low-priority threads do that work.
+ *
+ * Ownership. Strings and structs passed in are copied before the call returns. Handles are opaque;
+ * every call accepts a NULL handle and then does nothing, so a game whose profiler did not start
+ * needs no checks.
+ *
+ * Failure. The SDK never ends or slows the game: a collector that fails switches itself off and says
+ * so in the session's self-report.
+ */
+#ifndef FRAMEWATCH_H
+#define FRAMEWATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FW_API __attribute__((visibility("default")))
+#else
+#define FW_API
+#endif
+
+typedef struct fw_context fw_context;
+
+typedef enum fw_network {
+    FW_NETWORK_UNKNOWN = 0, /* treated as metered */
+    FW_NETWORK_NONE = 1,
+    FW_NETWORK_WIFI = 2,
+    FW_NETWORK_CELLULAR = 3,
+    FW_NETWORK_WIRED = 4
+} fw_network;
+
+typedef enum fw_log_level { FW_LOG_ERROR = 0, FW_LOG_WARN = 1, FW_LOG_INFO = 2 } fw_log_level;
+
+/* What the game knows about the device and itself. NULL and 0 mean unknown; the SDK then asks the
+ * system. Names are cut at 128 bytes. */
+typedef struct fw_device {
+    const char *manufacturer, *model, *soc, *gpu, *os_version;
+    uint32_t screen_width_px, screen_height_px, refresh_millihertz;
+} fw_device;
+
+/* One HTTP exchange of the transport. The transport fills status (0: no answer) and calls
+ * on_header for each response header, on_body for body bytes; it returns when the exchange ended. */
+typedef struct fw_http_request {
+    const char *method, *url;
+    const char *const *headers; /* "Name: value", NULL at the end */
+    const void *body;
+    size_t body_len;
+    uint32_t timeout_ms;
+    int status;
+    void *sink; /* passed back to the two callbacks */
+    void (*on_header)(void *sink, const char *name, const char *value);
+    void (*on_body)(void *sink, const void *bytes, size_t n);
+} fw_http_request;
+
+typedef struct fw_options {
+    size_t size; /* sizeof(fw_options): lets newer libraries read older callers */
+
+    /* required */
+    const char *server_url;   /* "https://frames.example.org" */
+    const char *api_key;      /* an ingest key */
+    const char *storage_path; /* a private writable folder; created if missing */
+
+    /* the game */
+    const char *app, *version_name, *build_id;
+    uint64_t version_code;
+    fw_device device;
+    uint32_t target_interval_us; /* what the game aims at now; fw_target() changes it */
+
+    /* behaviour; 0 = the default */
+    uint32_t hardware_period_ms; /* 5000 */
+    uint32_t slice_ms;           /* 30000 */
+    uint32_t jank_stack_ms;      /* 100: a frame longer than this has its stack taken */
+    uint32_t flags;              /* FW_* below */
+
+    /* callbacks, all optional; called on the SDK's threads */
+    int (*transport)(void *user, fw_http_request *request); /* 0 = exchange made; default: libcurl */
+    fw_network (*network)(void *user);                      /* default: FW_NETWORK_WIFI */
+    void (*log)(void *user, fw_log_level level, const char *text);
+    void *user;
+} fw_options;
+
+#define FW_NO_UPLOAD 1u      /* record only */
+#define FW_NO_STACKS 2u      /* never signal the main thread */
+#define FW_UPLOAD_AT_STOP 4u /* fw_stop waits (up to 30 s) until all is uploaded; for tools */
+
+/* Sets the defaults; call it before filling in options. */
+FW_API void fw_options_init(fw_options *options);
+
+/* Starts a session on the calling thread. NULL if it cannot (the log callback says why): then the
+ * game runs without a profiler. Sessions left by an earlier process are closed and uploaded. */
+FW_API fw_context *fw_start(const fw_options *options);
+
+/* Ends the session: the last slice is written, and sent or left for the next launch. */
+FW_API void fw_stop(fw_context *fw);
+
+/* Once a frame, right after present. The first call begins the row. */
+FW_API void fw_frame(fw_context *fw);
+/* The same for an engine that has its own present time: CLOCK_MONOTONIC, nanoseconds. */
+FW_API void fw_frame_at(fw_context *fw, uint64_t present_ns);
+
+/* The interval the game aims at and the display's rate from now on. */
+FW_API void fw_target(fw_context *fw, uint32_t target_interval_us, uint32_t refresh_millihertz);
+
+typedef struct fw_attribute {
+    const char *key; /* at most 32 bytes */
+    int64_t value;
+} fw_attribute;
+
+/* From now on the player is in `mode` on `map` (at most 64 bytes each, from the game's own lists);
+ * at most 16 attributes. */
+FW_API void fw_scene(fw_context *fw, const char *mode, const char *map,
+                     const fw_attribute *attributes, size_t n_attributes);
+FW_API void fw_position(fw_context *fw, float x, float y);
+/* A breadcrumb, at most 64 bytes. */
+FW_API void fw_step(fw_context *fw, const char *name);
+
+FW_API void fw_background(fw_context *fw);
+FW_API void fw_foreground(fw_context *fw);
+FW_API void fw_low_memory(fw_context *fw);
+
+/* GPU time of a recent frame, for an engine that measures it. */
+FW_API void fw_gpu_time(fw_context *fw, uint32_t gpu_us);
+
+/* What the player has to say; category at most 32, text at most 2000 bytes. */
+FW_API void fw_feedback(fw_context *fw, const char *category, const char *text);
+
+/* The session's id: 32 hex digits and a NUL. Show it in crash reports and support forms. "" if NULL. */
+FW_API void fw_session_id(const fw_context *fw, char out[33]);
+
+FW_API const char *fw_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
