@@ -1,0 +1,56 @@
+/*
+ * worker: threads that claim jobs and run them, and one that keeps partitions and retention.
+ *
+ * Job kinds: 'part' analyses an uploaded file into its session, 'finish' closes an idle session.
+ * Any number of workers in any number of processes share one queue. Each thread has a connection of
+ * its own. A lost database is waited for, never fatal. worker_start/stop/wake from any thread.
+ */
+#pragma once
+#include "base/err.h"
+#include "server/db/partition.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct worker_config {
+    const char *conninfo;
+    unsigned threads;     /* job threads, 0..64; 0 = upkeep only (a server without worker) */
+    int64_t lease_ms;     /* a running job past it may be claimed again */
+    int64_t max_attempts; /* then the job is 'dead' and waits for a person */
+    int64_t backoff_ms;   /* before the 2nd attempt; doubled each time, with jitter */
+    int64_t backoff_max_ms;
+    int64_t idle_ms;                  /* a session without a new part for so long is final */
+    int64_t poll_min_ms, poll_max_ms; /* between looks at an empty queue */
+    int64_t upkeep_ms;                /* between rounds of partitions and retention */
+    size_t max_session_bytes;         /* all parts of a session together, as uploaded */
+    size_t arena_bytes;               /* memory of one job */
+    int days_ahead;                   /* partitions */
+    struct retention retention;
+    int64_t clock_offset_ms; /* added to the database's clock: tests look into the future */
+    /* One logfmt line a finished or failed job, without newline; from any thread. May be NULL. */
+    void (*log)(void *user, const char *line);
+    void *log_user;
+};
+
+/* Everything but conninfo set to its default. */
+struct worker_config worker_config_default(const char *conninfo);
+
+struct worker;
+
+/* Copies *config and conninfo. NULL and err if a thread cannot be started or a value is absurd. */
+struct worker *worker_start(const struct worker_config *config, struct err *err) MUST_CHECK;
+/* Lets running jobs end, then frees. NULL is fine. */
+void worker_stop(struct worker *w);
+/* A hint that jobs were queued (the accept path of the same process); cheap, never blocks long. */
+void worker_wake(struct worker *w);
+
+struct worker_counts {
+    int64_t done, quarantined, failed, dead; /* jobs of this process, since start */
+    int64_t upkeep_runs, upkeep_failures;
+};
+void worker_counts(const struct worker *w, struct worker_counts *out);
+
+/* Runs due jobs in the calling thread until none is due; counts (may be NULL) are added to. A job
+ * that fails is counted and left with its back-off: that is not an error here. */
+bool worker_drain(const struct worker_config *config, struct worker_counts *counts,
+                  struct err *err) MUST_CHECK;
