@@ -1,4 +1,25 @@
-int main(void)
+#include "cli.h"
+
+static const struct cli_command commands[] = {
+#define X(name, help) {#name, help, cmd_##name},
+    SUBCOMMANDS(X)
+#undef X
+};
+
+int cmd_version(int argc, char **argv)
 {
-    return 0;
+    static const struct cli_usage usage = {
+        .command = "version", .args = "", .help = "Prints the version of this tool."};
+    struct cli_args args;
+    int code;
+
+    if (!cli_parse(&usage, argc, argv, &args, &code))
+        return code;
+    printf("framewatch %s\n", FW_VERSION);
+    return CLI_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return cli_dispatch("framewatch", commands, sizeof commands / sizeof *commands, argc, argv);
 }
