@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds, runs every test and ends with one line
+#   N passed, N failed, N skipped
+# Exit status 0 only if nothing failed. Root or sudo on Debian 12; needs no service and no terminal.
+#   tests/run.sh                 everything
+#   tests/run.sh STAGE…          only these: dev headers tools clients valgrind alloc asan tsan clang crash
+# Logs: build/test-logs/STAGE.log. FW_CRASH_ROUNDS sets the rounds of the crash test (50).
+set -uo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+logs=$root/build/test-logs
+stages=(dev headers tools clients crash alloc valgrind asan tsan clang)
+[ $# -eq 0 ] || stages=("$@")
+jobs=$(nproc)
+passed=0 failed=0 skipped=0
+began=$SECONDS
+
+mkdir -p "$logs"
+rm -f "$logs"/*.log "$logs/failures"
+: >"$logs/failures"
+
+add() { # PASSED FAILED SKIPPED
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+}
+
+report() { # LABEL SECONDS PASSED FAILED SKIPPED
+    printf '%-28s %4d s   %d passed, %d failed, %d skipped\n' "$1" "$2" "$3" "$4" "$5"
+    add "$3" "$4" "$5"
+}
+
+# One command, one test.
+one() { # NAME COMMAND…
+    local name=$1 log=$logs/${1//[^a-zA-Z0-9_.-]/_}.log t=$SECONDS
+    shift
+    if "$@" >"$log" 2>&1 </dev/null; then
+        report "$name" $((SECONDS - t)) 1 0 0
+    else
+        { echo "---- $name (exit $?)"; tail -n 60 "$log"; } >>"$logs/failures"
+        report "$name" $((SECONDS - t)) 0 1 0
+    fi
+}
+
+# A command that ends with a line of its own "N passed, N failed[, N skipped]".
+counted() { # NAME COMMAND…
+    local name=$1 log=$logs/${1//[^a-zA-Z0-9_.-]/_}.log t=$SECONDS rc=0 line p f s
+    shift
+    "$@" >"$log" 2>&1 </dev/null || rc=$?
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+    read -r p f s <<<"$(sed -E 's/[^0-9]+/ /g' <<<"${line:-0 0 0}")"
+    [ "$rc" -eq 0 ] || [ "${f:-0}" -gt 0 ] || f=1
+    [ "$rc" -ne 0 ] || [ -n "$line" ] || { echo "no closing line" >>"$log"; rc=1 f=1; }
+    [ "$rc" -eq 0 ] || { echo "---- $name (exit $rc)"; tail -n 60 "$log"; } >>"$logs/failures"
+    report "$name" $((SECONDS - t)) "${p:-0}" "${f:-0}" "${s:-0}"
+}
+
+build() { # PRESET
+    local log=$logs/build-$1.log t=$SECONDS
+    if cmake --preset "$1" >"$log" 2>&1 && cmake --build --preset "$1" >>"$log" 2>&1; then
+        printf '%-28s %4d s\n' "build: $1" $((SECONDS - t))
+        return 0
+    fi
+    { echo "---- build: $1"; grep -E 'error|FAILED|Error' "$log" | head -n 40; tail -n 20 "$log"; } \
+        >>"$logs/failures"
+    report "build: $1" $((SECONDS - t)) 0 1 0
+    return 1
+}
+
+suite() { # PRESET LABELS
+    local log=$logs/ctest-$1.log t=$SECONDS p f s
+    "${run_under[@]}" ctest --test-dir "build/$1" -L "$2" -V -j "$jobs" --no-tests=error \
+        >"$log" 2>&1 </dev/null
+    local rc=$?
+    read -r p f s <<<"$(awk -v failures="$logs/failures" -f tests/count.awk "$log")"
+    if [ "$rc" -ne 0 ] && [ "$f" -eq 0 ]; then
+        f=1
+        { echo "---- ctest $1 (exit $rc)"; tail -n 20 "$log"; } >>"$logs/failures"
+    fi
+    report "ctest: $1" $((SECONDS - t)) "$p" "$f" "$s"
+}
+run_under=()
+
+unit_programs() {
+    ctest --test-dir build/dev -L unit -N -V 2>/dev/null | sed -n 's/^[0-9]*: Test command: //p' | tr -d '"'
+}
+
+stage_dev() {
+    build dev && suite dev 'unit|integration|fuzz'
+}
+
+# The public header alone, as C99 and C++98, pedantic; the SDK built without the rest.
+stage_headers() {
+    local h=client-stub/include/framewatch.h w='-Wall -Wextra -pedantic -Werror -fsyntax-only'
+    one 'header: gcc C99' gcc -x c -std=c99 $w "$h"
+    one 'header: clang C99' clang -x c -std=c99 $w "$h"
+    one 'header: g++ C++98' g++ -x c++ -std=c++98 $w "$h"
+    one 'header: clang++ C++17' clang++ -x c++ -std=c++17 $w "$h"
+    one 'SDK builds alone' bash -c 'cmake -S client-stub -B build/sdk-alone -G Ninja >/dev/null &&
+        cmake --build build/sdk-alone'
+}
+
+stage_tools() {
+    one 'layers' cmake/layers.sh
+    one 'format and banned calls' ./check --fast
+    one 'promtool: alert rules' promtool check rules deploy/prometheus/rules.yml
+    one 'promtool: scrape config' promtool check config --syntax-only deploy/prometheus/prometheus.yml
+}
+
+# The real server with PostgreSQL, from outside: tus clients of others, /metrics, OpenAPI, demo.
+stage_clients() {
+    [ -x build/dev/server/framewatchd ] || build dev || return
+    counted 'clients of the server' tests/e2e/clients.sh build/dev
+}
+
+stage_crash() {
+    [ -x build/dev/server/framewatchd ] || build dev || return
+    counted 'kill -9' tests/e2e/crash.sh build/dev "${FW_CRASH_ROUNDS:-50}"
+}
+
+stage_alloc() {
+    [ -x build/dev/server/framewatchd ] || build dev || return
+    counted 'allocation failures' tests/alloc_fail.sh build/dev
+}
+
+stage_valgrind() {
+    [ -d build/dev/tests ] || build dev || return
+    local p=0 f=0 t=$SECONDS program
+    for program in $(unit_programs); do
+        if timeout 300 valgrind -q --error-exitcode=99 --leak-check=full \
+            --errors-for-leak-kinds=definite "$program" >"$logs/valgrind-${program##*/}.log" 2>&1 </dev/null; then
+            p=$((p + 1))
+        else
+            f=$((f + 1))
+            { echo "---- valgrind ${program##*/}"; tail -n 50 "$logs/valgrind-${program##*/}.log"; } \
+                >>"$logs/failures"
+        fi
+    done
+    [ $((p + f)) -gt 0 ] || f=1
+    report 'valgrind: unit programs' $((SECONDS - t)) "$p" "$f" 0
+}
+
+stage_asan() {
+    build asan || return
+    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+        UBSAN_OPTIONS=print_stacktrace=1 suite asan 'unit|integration|fuzz'
+}
+
+# ThreadSanitizer of gcc 12 needs the classic memory layout.
+stage_tsan() {
+    build tsan || return
+    setarch -R true 2>/dev/null && run_under=(setarch -R)
+    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 suite tsan 'unit|integration'
+    run_under=()
+}
+
+stage_clang() {
+    build clang && suite clang 'unit'
+}
+
+deploy/packages.sh build run test || exit 1
+for stage in "${stages[@]}"; do
+    declare -F "stage_$stage" >/dev/null || { echo "no such stage: $stage" >&2; exit 2; }
+done
+for stage in "${stages[@]}"; do
+    "stage_$stage"
+done
+
+if [ -s "$logs/failures" ]; then
+    printf '\n==== output of what failed (whole logs: build/test-logs)\n'
+    tail -n 400 "$logs/failures"
+fi
+printf '\nin %d s\n%d passed, %d failed, %d skipped\n' $((SECONDS - began)) "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
