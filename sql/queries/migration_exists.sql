@@ -1,0 +1,1 @@
+SELECT to_regclass('schema_migration') IS NOT NULL AS present
