@@ -1,0 +1,39 @@
+#include "base/utf8.h"
+
+size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf)
+        return (s[1] & 0xc0) == 0x80 ? 2 : 0;
+    if ((s[0] & 0xf0) == 0xe0) {
+        unsigned low = s[0] == 0xe0 ? 0xa0 : 0x80, high = s[0] == 0xed ? 0x9f : 0xbf;
+
+        return s[1] >= low && s[1] <= high && (s[2] & 0xc0) == 0x80 ? 3 : 0;
+    }
+    if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+        unsigned low = s[0] == 0xf0 ? 0x90 : 0x80, high = s[0] == 0xf4 ? 0x8f : 0xbf;
+
+        return s[1] >= low && s[1] <= high && (s[2] & 0xc0) == 0x80 && (s[3] & 0xc0) == 0x80 ? 4
+                                                                                             : 0;
+    }
+    return 0;
+}
+
+void utf8_clean(char *text, size_t limit)
+{
+    size_t at = 0;
+
+    while (text[at]) {
+        size_t n = utf8_length((const unsigned char *)text + at);
+
+        if (at + (n ? n : 1) > limit)
+            break;
+        if (!n) {
+            text[at] = '?';
+            n = 1;
+        }
+        at += n;
+    }
+    text[at] = '\0';
+}

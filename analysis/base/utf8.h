@@ -1,0 +1,13 @@
+/*
+ * utf8: one sequence at a time. Pure.
+ */
+#pragma once
+#include <stddef.h>
+
+/* Length of the UTF-8 sequence at `s`, which ends with a NUL at the latest after it; 0 if it is
+ * none (overlong, surrogate, past U+10FFFF, cut). */
+size_t utf8_length(const unsigned char *s);
+
+/* In place: bytes that are no UTF-8 become '?'; cut to `limit` bytes without splitting a sequence.
+ */
+void utf8_clean(char *text, size_t limit);
