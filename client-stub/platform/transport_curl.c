@@ -1,0 +1,142 @@
+#include "platform/transport_curl.h"
+
+#include <curl/curl.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_TIMEOUT_MS 10000L
+#define MAX_HEADER_BYTES 1024
+
+struct fw_transport_curl {
+    CURL *curl;
+    const atomic_bool *abort;
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void start_curl(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+struct fw_transport_curl *fw_transport_curl_new(const atomic_bool *abort)
+{
+    struct fw_transport_curl *t = calloc(1, sizeof *t);
+
+    pthread_once(&once, start_curl);
+    if (!t || !(t->curl = curl_easy_init())) {
+        free(t);
+        return NULL;
+    }
+    t->abort = abort;
+    return t;
+}
+
+void fw_transport_curl_free(struct fw_transport_curl *t)
+{
+    if (t)
+        curl_easy_cleanup(t->curl);
+    free(t);
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *user)
+{
+    fw_http_request *r = user;
+    char text[MAX_HEADER_BYTES];
+    size_t n = size * count, len = n;
+
+    while (len && (line[len - 1] == '\r' || line[len - 1] == '\n' || line[len - 1] == ' '))
+        len--;
+    if (len >= sizeof text || !r->on_header)
+        return n;
+    memcpy(text, line, len);
+    text[len] = 0;
+
+    char *colon = strchr(text, ':');
+    if (colon) {
+        *colon = 0;
+        r->on_header(r->sink, text, colon + 1 + strspn(colon + 1, " \t"));
+    }
+    return n;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *user)
+{
+    fw_http_request *r = user;
+
+    if (r->on_body)
+        r->on_body(r->sink, bytes, size * count);
+    return size * count;
+}
+
+static int on_progress(void *user, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    const struct fw_transport_curl *t = user;
+
+    (void)a, (void)b, (void)c, (void)d;
+    return t->abort && atomic_load(t->abort);
+}
+
+static struct curl_slist *header_list(const fw_http_request *r)
+{
+    /* Without this curl waits a second for "100 Continue" before each larger body. */
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+
+    for (const char *const *h = r->headers; list && h && *h; h++) {
+        struct curl_slist *longer = curl_slist_append(list, *h);
+
+        if (!longer)
+            curl_slist_free_all(list);
+        list = longer;
+    }
+    return list;
+}
+
+static void set_options(struct fw_transport_curl *t, fw_http_request *r, struct curl_slist *headers)
+{
+    CURL *c = t->curl;
+
+    curl_easy_reset(c);
+    curl_easy_setopt(c, CURLOPT_URL, r->url);
+    curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+    curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
+    curl_easy_setopt(c, CURLOPT_USERAGENT, "libframewatch/" FW_VERSION);
+    curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(c, CURLOPT_HEADERDATA, r);
+    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(c, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
+    if (!strcmp(r->method, "HEAD"))
+        curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
+    if (r->body_len || !strcmp(r->method, "POST")) {
+        curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
+        curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body_len ? r->body : "");
+        curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
+    }
+}
+
+int fw_transport_curl_exchange(void *user, fw_http_request *r)
+{
+    struct fw_transport_curl *t = user;
+    struct curl_slist *headers = header_list(r);
+    long status = 0;
+
+    r->status = 0;
+    if (!headers)
+        return -1;
+    set_options(t, r, headers);
+
+    CURLcode code = curl_easy_perform(t->curl);
+    if (code == CURLE_OK)
+        curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_slist_free_all(headers);
+    r->status = (int)status;
+    return code == CURLE_OK ? 0 : -1;
+}
