@@ -12,7 +12,9 @@
 #include <stdio.h>
 
 /* name, one line of help; in the order `framewatch help` prints. */
-#define SUBCOMMANDS(X) X(version, "print the version of this tool")
+#define SUBCOMMANDS(X)                                                                             \
+    X(demo, "send synthetic sessions to a server")                                                 \
+    X(version, "print the version of this tool")
 
 #define X(name, help) int cmd_##name(int argc, char **argv);
 SUBCOMMANDS(X)

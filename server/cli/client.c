@@ -233,6 +233,13 @@ void client_close(struct client *c)
     free(c);
 }
 
+const char *client_key(const struct client *c)
+{
+    static const char before[] = "Authorization: Bearer ";
+
+    return c->authorization[0] ? c->authorization + sizeof before - 1 : "";
+}
+
 const char *client_url(const struct client *c)
 {
     return c->url;

@@ -43,5 +43,7 @@ bool client_send(struct client *c, const char *method, const char *path, const j
 bool client_download(struct client *c, const char *path, FILE *to, struct err *err) MUST_CHECK;
 
 const char *client_url(const struct client *c); /* of the server, without a final slash */
+/* For a subcommand that speaks to the server by other means; "" when anonymous. */
+const char *client_key(const struct client *c);
 /* Percent-encodes text for a path segment or a query value; free(). NULL when out of memory. */
 char *client_escape(const char *text);
