@@ -1,0 +1,41 @@
+/*
+ * handlers: the one list of the API's routes; it makes the table of api.c and the prototypes. A
+ * handler's name is also the route's in logs and metrics.
+ *
+ * API_ROUTES(X): X(method, pattern, role, body limit in bytes, handler, answers without database)
+ */
+#pragma once
+#include "server/http/req.h"
+
+#define EVENT_BODY_BYTES 65536
+#define BUILD_BODY_BYTES 65536
+#define CONFIG_BODY_BYTES 65536
+
+#define API_ROUTES(X)                                                                              \
+    X("GET", "/v1/sessions", ROLE_READ, 0, session_list, false)                                    \
+    X("GET", "/v1/sessions/{id}", ROLE_READ, 0, session_get, false)                                \
+    X("GET", "/v1/sessions/{id}/timeline", ROLE_READ, 0, session_timeline, false)                  \
+    X("GET", "/v1/sessions/{id}/janks", ROLE_READ, 0, session_janks, false)                        \
+    X("GET", "/v1/sessions/{id}/trace", ROLE_READ, 0, session_trace, false)                        \
+    X("GET", "/v1/sessions/{id}/raw", ROLE_READ, 0, session_raw_list, false)                       \
+    X("GET", "/v1/sessions/{id}/raw/{part}", ROLE_READ, 0, session_raw_get, false)                 \
+    X("POST", "/v1/sessions/{id}/crashes", ROLE_INGEST, EVENT_BODY_BYTES, crash_post, false)       \
+    X("POST", "/v1/sessions/{id}/feedback", ROLE_INGEST, EVENT_BODY_BYTES, feedback_post, false)   \
+    X("POST", "/v1/builds", ROLE_ADMIN, BUILD_BODY_BYTES, build_post, false)                       \
+    X("GET", "/v1/builds", ROLE_READ, 0, build_list, false)                                        \
+    X("GET", "/v1/builds/{id}", ROLE_READ, 0, build_get, false)                                    \
+    X("GET", "/v1/slices", ROLE_READ, 0, slice_get, false)                                         \
+    X("GET", "/v1/config", ROLE_INGEST, 0, config_get, false)                                      \
+    X("PUT", "/v1/config", ROLE_ADMIN, CONFIG_BODY_BYTES, config_put, false)                       \
+    X("GET", "/v1/quarantine", ROLE_READ, 0, quarantine_get, false)                                \
+    X("GET", "/v1/jobs", ROLE_ADMIN, 0, job_list, false)                                           \
+    X("POST", "/v1/jobs/{id}/retry", ROLE_ADMIN, 0, job_retry, false)                              \
+    X("GET", "/v1/openapi.json", ROLE_NONE, 0, openapi_get, true)                                  \
+    X("GET", "/metrics", ROLE_NONE, 0, metrics_get, true)                                          \
+    X("GET", "/healthz", ROLE_NONE, 0, health_get, true)                                           \
+    X("GET", "/readyz", ROLE_NONE, 0, ready_get, false)
+
+#define X(method, pattern, role, limit, handler, no_db)                                            \
+    bool handler(struct req *r, struct err *err);
+API_ROUTES(X)
+#undef X
