@@ -13,6 +13,12 @@
 
 /* name, one line of help; in the order `framewatch help` prints. */
 #define SUBCOMMANDS(X)                                                                             \
+    X(session, "show what a session went through, in a terminal or as a trace file")               \
+    X(dump, "print a session file as JSON lines, one a packet")                                    \
+    X(app, "make and list apps, in the database")                                                  \
+    X(key, "make, list and revoke API keys, in the database")                                      \
+    X(build, "make a build known to the server; list builds")                                      \
+    X(job, "list jobs, retry those that wait for a person")                                        \
     X(demo, "send synthetic sessions to a server")                                                 \
     X(version, "print the version of this tool")
 
