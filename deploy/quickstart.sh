@@ -146,8 +146,8 @@ done
 janks=$(get "/v1/sessions/$session/janks")
 summary=$(jq -c --arg id "$session" '{session: $id, frames: .frames,
     p50_ms: (.p50_us / 1000), p90_ms: (.p90_us / 1000),
-    janks: (.janks_minor + .janks_normal + .janks_severe), parts: .n_parts}' <<<"$answer")
-with_stacks=$(jq '[.items[] | select((.stacks // .samples // []) | length > 0)] | length' <<<"$janks")
+    janks: (.janks_minor + .janks_normal + .janks_severe), parts: .parts}' <<<"$answer")
+with_stacks=$(jq '[.janks[] | select(.samples | length > 0)] | length' <<<"$janks")
 
 if [ "$mode" = once ]; then
     planned=$(sed -n 's/.* \([0-9]*\) planned hitches.*/\1/p' "$game_log")

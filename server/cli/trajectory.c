@@ -81,21 +81,20 @@ static void print_device(const struct term *t, const json_t *s)
     fprintf(t->out, "· tier %lld\n", (long long)number(s, "tier"));
 }
 
-/* Bits as docs/session-json.md has them. */
 static void print_environment(const struct term *t, const json_t *s)
 {
-    static const char *const name[] = {"rooted", "debugger", "emulator", "developer mode",
-                                       "repackaged"};
-    int64_t bits = number(s, "environment");
+    const json_t *names = json_object_get(s, "environment");
 
-    if (!bits)
+    if (!json_array_size(names))
         return;
     fact(t, "environment");
-    for (unsigned i = 0; i < 5; i++)
-        if (bits >> i & 1) {
-            term_put(t, STYLE_YELLOW, name[i]);
-            fputc(' ', t->out);
-        }
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+
+        term_style(t, STYLE_YELLOW);
+        word(t, name ? name : "");
+        term_style(t, STYLE_PLAIN);
+    }
     if (json_is_true(json_object_get(s, "excluded")))
         fputs("· kept out of statistics", t->out);
     fputc('\n', t->out);
