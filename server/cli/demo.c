@@ -34,6 +34,8 @@ struct run {
     pthread_mutex_t lock; /* guards `trouble` and stdout */
     char trouble[160];    /* the first failure */
     bool print_ids;
+    const char *out_dir; /* files go here instead of to a server */
+    FILE *manifest;      /* guarded by `lock`: file id, install, session, part; a line a file */
 };
 
 struct worker {
@@ -58,8 +60,33 @@ static void file_id(const struct demo_session *s, size_t part, char out[37])
     char hex[33];
 
     to_hex(s->id, sizeof s->id, hex);
-    snprintf(out, 37, "%.8s-%.4s-4%.3s-8%.3s-%.8s%04zx", hex, hex + 8, hex + 12, hex + 16, hex + 24,
-             part);
+    snprintf(out, 37, "%.8s-%.4s-4%.3s-8%.3s-%.8s%04x", hex, hex + 8, hex + 12, hex + 16, hex + 24,
+             (unsigned)part & 0xffff);
+}
+
+static bool keep_part(struct run *r, const struct demo_session *s, size_t part)
+{
+    char id[37], path[4096], hex[33];
+    FILE *f;
+    bool good;
+
+    file_id(s, part, id);
+    to_hex(s->id, sizeof s->id, hex);
+    snprintf(path, sizeof path, "%s/%s.fws", r->out_dir, id);
+    f = fopen(path, "wbe");
+    good = f && fwrite(s->part[part].at, 1, s->part[part].len, f) == s->part[part].len;
+    if (f && fclose(f) != 0)
+        good = false;
+    if (!good) {
+        note_trouble(r, "a file could not be written", errno);
+        return false;
+    }
+    pthread_mutex_lock(&r->lock);
+    fprintf(r->manifest, "%s\t%s\t%s\t%zu\n", id, s->install, hex, part);
+    pthread_mutex_unlock(&r->lock);
+    atomic_fetch_add(&r->files, 1);
+    atomic_fetch_add(&r->bytes, s->part[part].len);
+    return true;
 }
 
 static bool send_part(struct worker *w, struct demo_session *s, size_t part)
@@ -119,7 +146,7 @@ static bool send_session(struct worker *w, uint64_t index)
         return false;
     }
     for (size_t i = 0; i < s.n_parts && good; i++)
-        good = send_part(w, &s, i);
+        good = w->run->out_dir ? keep_part(w->run, &s, i) : send_part(w, &s, i);
     if (good && w->run->print_ids) {
         char hex[33];
 
@@ -321,7 +348,7 @@ static bool read_tier(const char *text, int *out, struct err *err)
 
 struct settings {
     struct client_options server;
-    const char *admin_key_file, *versions, *app, *slow_tier, *slow_scene;
+    const char *out_dir, *admin_key_file, *versions, *app, *slow_tier, *slow_scene;
     int64_t sessions, seed, seconds, part_seconds, slow_build, concurrency;
     bool print_ids;
 };
@@ -343,6 +370,22 @@ static bool fill_config(const struct settings *s, struct demo_config *c, struct 
     return read_versions(s->versions, c, err) && read_tier(s->slow_tier, &c->slow_tier, err);
 }
 
+static int write_files(struct run *r, const struct settings *s)
+{
+    char path[4096];
+    int code;
+
+    snprintf(path, sizeof path, "%s/manifest.tsv", s->out_dir);
+    r->out_dir = s->out_dir;
+    r->manifest = fopen(path, "we");
+    if (!r->manifest) {
+        fprintf(stderr, "framewatch: %s: %s\n", path, strerror(errno));
+        return CLI_FAILED;
+    }
+    code = send_all(r, (size_t)s->concurrency);
+    return fclose(r->manifest) == 0 ? code : CLI_FAILED;
+}
+
 static int run_demo(const struct settings *s)
 {
     struct run r = {.lock = PTHREAD_MUTEX_INITIALIZER, .print_ids = s->print_ids};
@@ -354,6 +397,8 @@ static int run_demo(const struct settings *s)
         cli_fail(&err);
         return CLI_USAGE;
     }
+    if (s->out_dir)
+        return write_files(&r, s);
     if (s->admin_key_file && !register_builds(&r.config, &admin, &err))
         return cli_fail(&err);
     client = client_open(&s->server, &err);
@@ -381,6 +426,7 @@ int cmd_demo(int argc, char **argv)
         OPT_I64("sessions", "N", &s.sessions, 1, 10000000, "how many; default 100"),
         OPT_I64("seed", "N", &s.seed, 0, INT64_MAX, "same seed, same sessions; default 1"),
         OPT_CLIENT(&s.server),
+        OPT_TEXT("out", "DIR", &s.out_dir, "write the files and a manifest there, send nothing"),
         OPT_TEXT("admin-key-file", "FILE", &s.admin_key_file, "registers the builds first"),
         OPT_TEXT("versions", "LIST", &s.versions,
                  "NAME:CODE,… by age; default 2.13.0:21300,2.14.0:21400"),
