@@ -31,5 +31,5 @@ bool retention_run(struct db *db, const struct retention *keep, struct retention
 
 /* One round of upkeep (partitions ahead, then retention) if no other process is at it: *done tells.
  */
-bool maintenance_run(struct db *db, const struct retention *keep, bool *done,
+bool maintenance_run(struct db *db, int days_ahead, const struct retention *keep, bool *done,
                      struct retention_report *out, struct err *err) MUST_CHECK;

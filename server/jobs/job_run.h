@@ -1,0 +1,23 @@
+/*
+ * job_run: one job in the hands of a worker thread, and the kinds of jobs there are.
+ *
+ * A kind runs in one transaction of its own, which ends with the job's deletion. It returns false
+ * for a fault of ours: the caller rolls back, and the job is tried again. Bad input is not a fault:
+ * the kind commits a quarantine row and the job is over (JOB_REFUSED).
+ */
+#pragma once
+#include "server/jobs/queue.h"
+#include "server/jobs/worker.h"
+
+struct job_run {
+    struct db *db;
+    const struct worker_config *config;
+    struct job job;
+    struct arena *mem;  /* rows and uploaded bytes */
+    struct arena *work; /* what is decoded and computed from them; may be reset midway */
+};
+
+enum job_outcome { JOB_DONE, JOB_REFUSED, JOB_LATER };
+
+bool part_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool finish_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;

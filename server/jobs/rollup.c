@@ -1,0 +1,239 @@
+#include "server/jobs/rollup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_ONE(name) +1
+enum { FRAME_SUMS = 0 ROLLUP_COLUMNS(COUNT_ONE), MODEL_SUMS = 0 MODEL_COLUMNS(COUNT_ONE) };
+#define SKETCH_CAP (16u * SKETCH_BUCKETS + 16)
+
+struct line { /* one row of frame_rollup and what to add to it */
+    const struct rollup_key *key;
+    const struct rollup_delta *delta;
+};
+
+struct change {
+    struct line *lines;
+    size_t n;
+    struct {
+        const struct rollup_key *key;
+        const struct contribution *delta;
+    } models[2];
+    size_t n_models;
+};
+
+static bool any_model(const struct contribution *c)
+{
+#define X(name)                                                                                    \
+    if (c->model.name)                                                                             \
+        return true;
+    MODEL_COLUMNS(X)
+#undef X
+    return false;
+}
+
+static void add_lines(struct change *c, const struct rollup_key *key,
+                      const struct contribution *delta)
+{
+    for (size_t i = 0; i < delta->n_slices; i++)
+        c->lines[c->n++] = (struct line){key, &delta->slices[i]};
+    if (any_model(delta)) {
+        c->models[c->n_models].key = key;
+        c->models[c->n_models++].delta = delta;
+    }
+}
+
+static int compare_i64(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_key(const void *va, const void *vb)
+{
+    const struct line *a = va, *b = vb;
+    int order = compare_i64(a->key->build_id, b->key->build_id);
+
+    if (!order)
+        order = compare_i64(a->key->tier, b->key->tier);
+    if (!order)
+        order = strcmp(a->delta->scene, b->delta->scene);
+    return order ? order : compare_i64(a->key->day, b->key->day);
+}
+
+static bool same_key(const struct rollup_key *a, const struct rollup_key *b)
+{
+    return a->build_id == b->build_id && a->model_id == b->model_id && a->tier == b->tier &&
+           a->day == b->day;
+}
+
+/* The differences: one list where the keys are equal, else out at the one and in at the other. */
+static bool find_changes(const struct rollup_key *was, const struct contribution *before,
+                         const struct rollup_key *is, const struct contribution *now,
+                         struct arena *mem, struct change *out, struct err *err)
+{
+    static const struct contribution nothing;
+    struct contribution *diff = arena_array(mem, 2, sizeof *diff);
+    bool same = same_key(was, is);
+
+    if (!diff)
+        return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
+    if (!contribution_diff(now, same ? before : &nothing, mem, &diff[0], err) ||
+        (!same && !contribution_diff(&nothing, before, mem, &diff[1], err)))
+        return false;
+    *out = (struct change){
+        .lines = arena_array(mem, diff[0].n_slices + diff[1].n_slices, sizeof *out->lines)};
+    if (!out->lines)
+        return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
+    add_lines(out, is, &diff[0]);
+    add_lines(out, was, &diff[1]);
+    qsort(out->lines, out->n, sizeof *out->lines, by_key);
+    return true;
+}
+
+struct arrays { /* parameters of the rollup_frame_ statements */
+    int64_t *build, *tier, *day, *sum[FRAME_SUMS];
+    const char **scene;
+    struct bytes *sketch;
+};
+
+static bool fill_arrays(const struct change *c, struct arena *mem, struct arrays *a)
+{
+    a->build = arena_array(mem, c->n, sizeof *a->build);
+    a->tier = arena_array(mem, c->n, sizeof *a->tier);
+    a->day = arena_array(mem, c->n, sizeof *a->day);
+    a->scene = arena_array(mem, c->n, sizeof *a->scene);
+    a->sketch = arena_array(mem, c->n, sizeof *a->sketch);
+    for (size_t k = 0; k < FRAME_SUMS; k++)
+        a->sum[k] = arena_array(mem, c->n, sizeof *a->sum[k]);
+    if (arena_full(mem))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct rollup_delta *d = c->lines[i].delta;
+        size_t k = 0;
+
+        a->build[i] = c->lines[i].key->build_id;
+        a->tier[i] = c->lines[i].key->tier;
+        a->day[i] = c->lines[i].key->day;
+        a->scene[i] = d->scene;
+#define X(name) a->sum[k++][i] = d->name;
+        ROLLUP_COLUMNS(X)
+#undef X
+    }
+    return true;
+}
+
+/* The stored sketch plus the difference, into mem. */
+static bool sum_sketch(struct bytes stored, const struct sketch *delta, struct arena *mem,
+                       struct bytes *out, struct err *err)
+{
+    struct sketch *sum = arena_alloc(mem, sizeof *sum);
+    struct buf text;
+    bool ok = sum != NULL;
+
+    if (!ok)
+        return err_set(err, ERR_TOO_BIG, "sketch: out of memory");
+    if (stored.len && !sketch_read(stored.at, stored.len, 1, sum, err))
+        return false;
+    sketch_merge(sum, delta, 1);
+    buf_init(&text, SKETCH_CAP);
+    sketch_write(sum, &text);
+    ok = buf_ok(&text);
+    if (ok)
+        *out = (struct bytes){(unsigned char *)arena_dup(mem, (const char *)text.at, text.len),
+                              text.len};
+    buf_fini(&text);
+    return (ok && out->at) || err_set(err, ERR_INTERNAL, "sketch: out of memory");
+}
+
+struct locked {
+    int64_t n;
+    struct bytes sketch;
+};
+static const struct db_col locked_cols[] = {DB_COL(locked, n), DB_COL(locked, sketch)};
+static const struct db_map locked_map = DB_MAP(locked, locked_cols);
+
+static bool sum_sketches(const struct change *c, const struct db_rows *rows, struct arena *mem,
+                         struct arrays *a, struct err *err)
+{
+    const struct locked *row = rows->at;
+
+    if (rows->n != c->n)
+        return err_set(err, ERR_DB, "rollup rows vanished");
+    for (size_t i = 0; i < c->n; i++)
+        if (!sum_sketch(row[i].sketch, &c->lines[i].delta->sketch, mem, &a->sketch[i], err))
+            return false;
+    return true;
+}
+
+static bool add_frames(struct db *db, int64_t shard, const struct change *c, struct arena *mem,
+                       struct err *err)
+{
+    struct db_rows rows;
+    struct arrays a;
+
+    if (!c->n)
+        return true;
+    if (!fill_arrays(c, mem, &a))
+        return err_set(err, ERR_TOO_BIG, "rollup: out of memory");
+
+    struct db_arg arg[6 + FRAME_SUMS] = {
+        db_i64(shard),           db_i64s(a.build, c->n), db_i64s(a.tier, c->n),
+        db_texts(a.scene, c->n), db_i64s(a.day, c->n),
+    };
+    const struct db_args keys = {5, arg}, all = {6 + FRAME_SUMS, arg};
+
+    if (!db_exec(db, Q_ROLLUP_FRAME_MAKE, keys, err) ||
+        !db_all(db, Q_ROLLUP_FRAME_LOCK, keys, &locked_map, mem, &rows, err) ||
+        !sum_sketches(c, &rows, mem, &a, err))
+        return false;
+    arg[5] = db_bytess(a.sketch, c->n);
+    for (size_t k = 0; k < FRAME_SUMS; k++)
+        arg[6 + k] = db_i64s(a.sum[k], c->n);
+    return db_exec(db, Q_ROLLUP_FRAME_ADD, all, err);
+}
+
+/* By build, then model, as the key. */
+static void sort_models(struct change *c)
+{
+    if (c->n_models < 2)
+        return;
+
+    const struct rollup_key *a = c->models[0].key, *b = c->models[1].key;
+    int order = compare_i64(a->build_id, b->build_id);
+
+    if ((order ? order : compare_i64(a->model_id, b->model_id)) > 0) {
+        const struct contribution *delta = c->models[0].delta;
+
+        c->models[0] = c->models[1];
+        c->models[1].key = a;
+        c->models[1].delta = delta;
+    }
+}
+
+static bool add_model(struct db *db, int64_t shard, const struct rollup_key *key,
+                      const struct contribution *delta, struct err *err)
+{
+    struct db_arg arg[3 + MODEL_SUMS] = {db_i64(shard), db_i64(key->build_id),
+                                         db_i64(key->model_id)};
+    size_t k = 3;
+
+#define X(name) arg[k++] = db_i64(delta->model.name);
+    MODEL_COLUMNS(X)
+#undef X
+    return db_exec(db, Q_ROLLUP_MODEL_ADD, (struct db_args){3 + MODEL_SUMS, arg}, err);
+}
+
+bool rollup_apply(struct db *db, int64_t shard, const struct rollup_key *was,
+                  const struct contribution *before, const struct rollup_key *is,
+                  const struct contribution *now, struct arena *mem, struct err *err)
+{
+    struct change c;
+
+    if (!find_changes(was, before, is, now, mem, &c, err) || !add_frames(db, shard, &c, mem, err))
+        return false;
+    sort_models(&c);
+    for (size_t i = 0; i < c.n_models; i++)
+        if (!add_model(db, shard, c.models[i].key, c.models[i].delta, err))
+            return false;
+    return true;
+}

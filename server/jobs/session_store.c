@@ -1,0 +1,578 @@
+#include "server/jobs/session_store.h"
+
+#include "base/digest.h"
+#include "profile/view.h"
+#include "server/jobs/session_detail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JSON_CAP (64u * 1024 * 1024)
+#define MAX_REFUSALS (INVALID_COUNT + 4)
+
+static int64_t i64(uint64_t v)
+{
+    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+static int64_t i32(int64_t v)
+{
+    return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+}
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* A finished text, moved into the arena; NULL if either ran out. */
+static const char *take_text(struct buf *text, struct arena *mem)
+{
+    const char *copy =
+        buf_ok(text) ? arena_dup(mem, text->at ? (const char *)text->at : "", text->len) : NULL;
+
+    buf_fini(text);
+    return copy;
+}
+
+static bool out_of_memory(struct err *err)
+{
+    return err_set(err, ERR_TOO_BIG, "the session's rows are too big together");
+}
+
+/* Before -------------------------------------------------------------------------------------- */
+
+static const struct db_col before_cols[] = {
+    DB_COL(session_before, final),          DB_COL(session_before, day),
+    DB_COL(session_before, build_id),       DB_COL(session_before, model_id),
+    DB_COL(session_before, tier),           DB_COL(session_before, analysis_version),
+    DB_COL(session_before, bounds_version), DB_COL(session_before, contribution),
+};
+static const struct db_map before_map = DB_MAP(session_before, before_cols);
+
+bool session_read_before(struct db *db, int64_t shard, const unsigned char id[16],
+                         struct arena *mem, struct session_before *out, struct err *err)
+{
+    struct db_rows rows;
+
+    if (!db_all(db, Q_SESSION_STORE_BEFORE, DB_ARGS(db_i64(shard), db_uuid(id)), &before_map, mem,
+                &rows, err))
+        return false;
+    *out = (struct session_before){0};
+    if (rows.n)
+        *out = *(const struct session_before *)rows.at;
+    out->exists = rows.n > 0;
+    return true;
+}
+
+/* Names --------------------------------------------------------------------------------------- */
+
+struct names {
+    int64_t build_id, model_id, tier;
+};
+static const struct db_col names_cols[] = {
+    DB_COL(names, build_id),
+    DB_COL(names, model_id),
+    DB_COL(names, tier),
+};
+static const struct db_map names_map = DB_MAP(names, names_cols);
+
+static bool find_names(struct db *db, int64_t app, const struct part_header *h, struct arena *mem,
+                       struct names *out, struct err *err)
+{
+    struct buf text;
+
+    buf_init(&text, JSON_CAP);
+    session_clusters_write(h, &text);
+
+    const char *clusters = take_text(&text, mem);
+
+    if (!clusters)
+        return out_of_memory(err);
+    for (int i = 0; i < 3; i++) {
+        if (!db_one(db, Q_SESSION_STORE_NAMES,
+                    DB_ARGS(db_i64(app), db_text(h->platform), db_i64(i64(h->version_code)),
+                            db_text(or_empty(h->version_name)), db_text(or_empty(h->build_id)),
+                            db_text(or_empty(h->manufacturer)), db_text(or_empty(h->model)),
+                            db_text(or_empty(h->soc)), db_i64(((int64_t)h->ram_mb + 1023) / 1024),
+                            db_text(or_empty(h->gpu)), db_text(clusters),
+                            db_i64(i32(h->screen_width_px)), db_i64(i32(h->screen_height_px)),
+                            db_i64(i32(h->refresh_millihertz))),
+                    &names_map, mem, out, err))
+            return false;
+        if (out->build_id && out->model_id)
+            return true;
+    }
+    return err_set(err, ERR_DB, "build or device model vanished while it was looked up");
+}
+
+/* Stacks -------------------------------------------------------------------------------------- */
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct part_stack *const *x = a, *const *y = b;
+
+    return memcmp((*x)->hash, (*y)->hash, sizeof(*x)->hash);
+}
+
+bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows *out,
+                   struct err *err)
+{
+    const struct part_stack **sorted = arena_array(mem, part->n_stacks, sizeof *sorted);
+
+    *out = (struct stack_rows){.hash = arena_array(mem, part->n_stacks, sizeof *out->hash),
+                               .json = arena_array(mem, part->n_stacks, sizeof *out->json)};
+    if (arena_full(mem))
+        return out_of_memory(err);
+    for (size_t i = 0; i < part->n_stacks; i++)
+        sorted[i] = &part->stacks[i];
+    qsort(sorted, part->n_stacks, sizeof *sorted, by_hash);
+    for (size_t i = 0; i < part->n_stacks; i++) {
+        struct buf text;
+
+        if (i && by_hash(&sorted[i - 1], &sorted[i]) == 0)
+            continue;
+        buf_init(&text, JSON_CAP);
+        view_stack_json(sorted[i], &text);
+        out->json[out->n] = take_text(&text, mem);
+        out->hash[out->n] = (struct bytes){
+            (unsigned char *)arena_dup(mem, (const char *)sorted[i]->hash, sizeof sorted[i]->hash),
+            sizeof sorted[i]->hash};
+        out->n++;
+    }
+    return !arena_full(mem) || out_of_memory(err);
+}
+
+static bool store_stacks(struct db *db, int64_t app, const struct stack_rows *stacks,
+                         struct err *err)
+{
+    return !stacks->n || db_exec(db, Q_SESSION_STORE_STACKS,
+                                 DB_ARGS(db_i64(app), db_bytess(stacks->hash, stacks->n),
+                                         db_texts(stacks->json, stacks->n)),
+                                 err);
+}
+
+/* Janks, crashes, feedback --------------------------------------------------------------------- */
+
+struct jank_rows {
+    int64_t *start, *duration, *level, *flags;
+    const char **scene, **cause, **evidence, **hardware;
+    struct bytes *stacks;
+};
+
+static bool new_jank_rows(size_t n, struct arena *mem, struct jank_rows *out)
+{
+    *out = (struct jank_rows){
+        .start = arena_array(mem, n, sizeof *out->start),
+        .duration = arena_array(mem, n, sizeof *out->duration),
+        .level = arena_array(mem, n, sizeof *out->level),
+        .flags = arena_array(mem, n, sizeof *out->flags),
+        .scene = arena_array(mem, n, sizeof *out->scene),
+        .cause = arena_array(mem, n, sizeof *out->cause),
+        .evidence = arena_array(mem, n, sizeof *out->evidence),
+        .hardware = arena_array(mem, n, sizeof *out->hardware),
+        .stacks = arena_array(mem, n, sizeof *out->stacks),
+    };
+    return !arena_full(mem);
+}
+
+static struct bytes sample_hashes(const struct jank_event *e, struct arena *mem)
+{
+    unsigned char *at = arena_array(mem, e->n_samples + 1, sizeof e->samples->stack->hash);
+    size_t n = 0;
+
+    for (size_t i = 0; at && i < e->n_samples; i++) {
+        if (!e->samples[i].stack)
+            continue;
+        memcpy(at + n, e->samples[i].stack->hash, sizeof e->samples[i].stack->hash);
+        n += sizeof e->samples[i].stack->hash;
+    }
+    return (struct bytes){at, n};
+}
+
+static const char *hardware_window(const struct session *s, const struct jank_event *e,
+                                   struct arena *mem)
+{
+    struct buf text;
+
+    buf_init(&text, JSON_CAP);
+    buf_text(&text, "{\"hardware\":");
+    view_hardware_json(s, e->hardware_from, e->hardware_to, 0, &text);
+    view_key(&text, "cores");
+    view_cores_json(s, e->hardware_from, e->hardware_to, 0, &text);
+    buf_byte(&text, '}');
+    return take_text(&text, mem);
+}
+
+static void put_jank(const struct session *s, const struct jank_event *e, struct arena *mem,
+                     struct jank_rows *r, size_t i)
+{
+    r->start[i] = i64(e->start_us);
+    r->duration[i] = i64(e->duration_us);
+    r->level[i] = e->level;
+    r->flags[i] = e->from_frames | e->perfdog_jank << 1 | e->perfdog_big << 2;
+    r->scene[i] = e->scene < s->n_scenes ? or_empty(s->scenes[e->scene].key) : "";
+    r->cause[i] = jank_cause_name[e->cause];
+    r->evidence[i] = or_empty(e->evidence);
+    r->hardware[i] = hardware_window(s, e, mem);
+    r->stacks[i] = sample_hashes(e, mem);
+}
+
+static bool store_janks(struct db *db, const struct session_change *c, int64_t day,
+                        int64_t build_id, struct arena *mem, struct err *err)
+{
+    size_t n = c->result.n_events;
+    struct jank_rows r;
+
+    if (!n)
+        return true;
+    if (!new_jank_rows(n, mem, &r))
+        return out_of_memory(err);
+    for (size_t i = 0; i < n; i++)
+        put_jank(&c->session, &c->result.events[i], mem, &r, i);
+    if (arena_full(mem))
+        return out_of_memory(err);
+    return db_exec(db, Q_SESSION_STORE_JANKS,
+                   DB_ARGS(db_i64(day), db_i64(c->shard), db_uuid(c->id), db_i64(c->app),
+                           db_i64(build_id), db_i64s(r.start, n), db_i64s(r.duration, n),
+                           db_i64s(r.level, n), db_i64s(r.flags, n), db_texts(r.scene, n),
+                           db_texts(r.cause, n), db_texts(r.evidence, n), db_bytess(r.stacks, n),
+                           db_texts(r.hardware, n)),
+                   err);
+}
+
+/* An id from what it says: the same thing told again is the same row. */
+static struct bytes content_id(struct buf *text, struct arena *mem)
+{
+    unsigned char *id = arena_alloc(mem, SHA256_BYTES);
+
+    if (id && buf_ok(text))
+        sha256(text->at, text->len, id);
+    buf_fini(text);
+    return (struct bytes){id, 16};
+}
+
+static struct bytes crash_id(const struct part_crash *c, struct arena *mem)
+{
+    struct buf text;
+
+    buf_init(&text, JSON_CAP);
+    buf_varint(&text, c->t_us);
+    buf_varint(&text, c->signal);
+    buf_text(&text, or_empty(c->reason));
+    if (c->stack)
+        buf_put(&text, c->stack->hash, sizeof c->stack->hash);
+    return content_id(&text, mem);
+}
+
+static const char *stack_text(const struct part_stack *stack, struct arena *mem)
+{
+    struct buf text;
+
+    if (!stack)
+        return "{\"frames\":[]}";
+    buf_init(&text, JSON_CAP);
+    view_stack_json(stack, &text);
+    return take_text(&text, mem);
+}
+
+static bool store_crashes(struct db *db, const struct session_change *c, int64_t day,
+                          struct arena *mem, struct err *err)
+{
+    const struct session *s = &c->session;
+    size_t n = s->n_crashes;
+    struct bytes *id = arena_array(mem, n, sizeof *id);
+    int64_t *t = arena_array(mem, n, sizeof *t), *sig = arena_array(mem, n, sizeof *sig);
+    const char **reason = arena_array(mem, n, sizeof *reason);
+    const char **stack = arena_array(mem, n, sizeof *stack);
+
+    if (!n)
+        return true;
+    for (size_t i = 0; i < n && !arena_full(mem); i++) {
+        id[i] = crash_id(&s->crashes[i], mem);
+        t[i] = i64(s->crashes[i].t_us);
+        sig[i] = i32(s->crashes[i].signal);
+        reason[i] = or_empty(s->crashes[i].reason);
+        stack[i] = stack_text(s->crashes[i].stack, mem);
+    }
+    if (arena_full(mem))
+        return out_of_memory(err);
+    return db_exec(db, Q_SESSION_STORE_CRASHES,
+                   DB_ARGS(db_i64(day), db_i64(c->shard), db_uuid(c->id), db_i64(c->app),
+                           db_uuids(id, n), db_i64s(t, n), db_i64s(sig, n), db_texts(reason, n),
+                           db_texts(stack, n)),
+                   err);
+}
+
+static struct bytes feedback_id(const struct part_feedback *f, struct arena *mem)
+{
+    struct buf text;
+
+    buf_init(&text, JSON_CAP);
+    buf_varint(&text, f->t_us);
+    buf_text(&text, or_empty(f->category));
+    buf_byte(&text, 0);
+    buf_text(&text, or_empty(f->text));
+    return content_id(&text, mem);
+}
+
+static bool store_feedback(struct db *db, const struct session_change *c, int64_t day,
+                           struct arena *mem, struct err *err)
+{
+    const struct session *s = &c->session;
+    size_t n = s->n_feedback;
+    struct bytes *id = arena_array(mem, n, sizeof *id);
+    int64_t *t = arena_array(mem, n, sizeof *t);
+    const char **category = arena_array(mem, n, sizeof *category);
+    const char **body = arena_array(mem, n, sizeof *body);
+
+    if (!n)
+        return true;
+    for (size_t i = 0; i < n && !arena_full(mem); i++) {
+        id[i] = feedback_id(&s->feedback[i], mem);
+        t[i] = i64(s->feedback[i].t_us);
+        category[i] = or_empty(s->feedback[i].category);
+        body[i] = or_empty(s->feedback[i].text);
+    }
+    if (arena_full(mem))
+        return out_of_memory(err);
+    return db_exec(db, Q_SESSION_STORE_FEEDBACK,
+                   DB_ARGS(db_i64(day), db_i64(c->shard), db_uuid(c->id), db_i64(c->app),
+                           db_uuids(id, n), db_i64s(t, n), db_texts(category, n),
+                           db_texts(body, n)),
+                   err);
+}
+
+static bool clear_events(struct db *db, const struct session_change *c, struct err *err)
+{
+    struct db_args old = DB_ARGS(db_i64(c->before.day), db_i64(c->shard), db_uuid(c->id));
+
+    return !c->before.exists || (db_exec(db, Q_SESSION_STORE_JANKS_CLEAR, old, err) &&
+                                 db_exec(db, Q_SESSION_STORE_CRASHES_CLEAR, old, err) &&
+                                 db_exec(db, Q_SESSION_STORE_FEEDBACK_CLEAR, old, err));
+}
+
+/* The row ------------------------------------------------------------------------------------- */
+
+int64_t session_last_part_us(const struct stored_parts *parts)
+{
+    int64_t last = parts->at[0].received_us;
+
+    for (size_t i = 1; i < parts->n; i++)
+        if (parts->at[i].received_us > last)
+            last = parts->at[i].received_us;
+    return last;
+}
+
+static int64_t first_part_us(const struct stored_parts *parts)
+{
+    int64_t first = parts->at[0].received_us;
+
+    for (size_t i = 1; i < parts->n; i++)
+        if (parts->at[i].received_us < first)
+            first = parts->at[i].received_us;
+    return first;
+}
+
+static int64_t first_day(const struct stored_parts *parts)
+{
+    int64_t first = parts->at[0].upload_day;
+
+    for (size_t i = 1; i < parts->n; i++)
+        if (parts->at[i].upload_day < first)
+            first = parts->at[i].upload_day;
+    return first;
+}
+
+struct row_texts {
+    const char **scenes;
+    size_t n_scenes;
+    const char *invalid, *detail;
+};
+
+static bool row_texts(const struct session_change *c, struct arena *mem, struct row_texts *out)
+{
+    struct buf text;
+
+    *out = (struct row_texts){.scenes = arena_array(mem, c->result.n_slices, sizeof *out->scenes)};
+    for (size_t i = 1; out->scenes && i < c->result.n_slices; i++)
+        out->scenes[out->n_scenes++] = c->result.slices[i].scene;
+    buf_init(&text, JSON_CAP);
+    session_invalid_write(&c->session, &text);
+    out->invalid = take_text(&text, mem);
+    buf_init(&text, JSON_CAP);
+    session_detail_write(&c->session, &c->result, c->parts.n - c->used, &text);
+    out->detail = take_text(&text, mem);
+    return out->scenes && out->invalid && out->detail;
+}
+
+static bool store_row(struct db *db, const struct session_change *c, const struct rollup_key *key,
+                      struct bytes contribution, struct arena *mem, struct err *err)
+{
+    const struct session *s = &c->session;
+    const struct session_result *r = &c->result;
+    const struct slice *all = &r->slices[0];
+    struct bytes install = c->parts.at[0].install_hash;
+    struct row_texts text;
+
+    if (!row_texts(c, mem, &text))
+        return out_of_memory(err);
+    return db_exec(
+        db, Q_SESSION_STORE,
+        DB_ARGS(db_i64(c->shard), db_uuid(c->id), db_i64(c->app), db_i64(key->day),
+                db_i64(key->build_id), db_i64(key->model_id), db_i64(key->tier),
+                db_bytes(install.at, install.len), db_text(c->final ? "final" : "open"),
+                db_i64(s->header.wall_start_ms), db_i64(first_part_us(&c->parts)),
+                db_i64(session_last_part_us(&c->parts)), db_i64(ANALYSIS_VERSION),
+                db_i64(BOUNDS_VERSION), db_i64((int64_t)s->n_parts), db_bool(s->ended),
+                db_i64(i64(s->end_us)), db_i64(i32(s->header.environment)), db_bool(r->excluded),
+                db_bool(r->from_summary), db_text(or_empty(s->header.os_version)),
+                db_text(or_empty(s->header.sdk_version)), db_texts(text.scenes, text.n_scenes),
+                db_i64(all->frames), db_i64(all->foreground_us),
+                db_i64(slice_quantile_us(all, 0.50)), db_i64(slice_quantile_us(all, 0.90)),
+                db_i64(slice_quantile_us(all, 0.95)), db_i64(slice_quantile_us(all, 0.99)),
+                db_i64(all->frame_max_us),
+                db_i64(all->frames ? all->frame_sum_us / all->frames : 0),
+                db_i64(i32(all->janks[JANK_MINOR])), db_i64(i32(all->janks[JANK_NORMAL])),
+                db_i64(i32(all->janks[JANK_SEVERE])), db_i64(all->jank_us),
+                db_i64(i32(all->perfdog_janks)), db_i64(i32(all->perfdog_big_janks)),
+                db_i64(all->missed_frames), db_bool(r->slow_session), db_i64(r->peak_memory_kb),
+                db_i64(i32(r->peak_battery_millicelsius)), db_i64(r->throttled_us),
+                db_text(text.invalid), db_text(text.detail),
+                db_bytes(contribution.at, contribution.len), db_bool(r->has_crash),
+                db_bool(r->has_feedback), db_i64((int64_t)c->used)),
+        err);
+}
+
+/* Quarantine and queue ------------------------------------------------------------------------- */
+
+bool quarantine_set(struct db *db, int64_t app, const char *source, const unsigned char ref[16],
+                    int64_t day, const char *const *all, size_t n_all, const struct refusal *now,
+                    size_t n_now, struct err *err)
+{
+    const char *reason[MAX_REFUSALS], *detail[MAX_REFUSALS];
+    int64_t count[MAX_REFUSALS];
+
+    if (n_now > MAX_REFUSALS)
+        return err_set(err, ERR_INTERNAL, "quarantine: %zu reasons at once", n_now);
+    for (size_t i = 0; i < n_now; i++) {
+        reason[i] = now[i].reason;
+        detail[i] = or_empty(now[i].detail);
+        count[i] = now[i].count;
+    }
+    return db_exec(db, Q_QUARANTINE_SET,
+                   DB_ARGS(db_i64(app), db_text(source), db_uuid(ref), db_i64(day),
+                           db_texts(all, n_all), db_texts(reason, n_now), db_i64s(count, n_now),
+                           db_texts(detail, n_now)),
+                   err);
+}
+
+/* Files of another install than the first file's: the session id was guessed or reused. */
+static int64_t foreign_installs(const struct session_change *c)
+{
+    struct bytes first = c->parts.at[0].install_hash;
+    int64_t n = 0;
+
+    for (size_t i = 1; i < c->used; i++) {
+        struct bytes b = c->parts.at[i].install_hash;
+
+        n += b.len != first.len || (b.len && memcmp(b.at, first.at, b.len) != 0);
+    }
+    return n;
+}
+
+static bool store_quarantine(struct db *db, const struct session_change *c, int64_t day,
+                             struct err *err)
+{
+    static const char *const more[] = {"superseded_file", "session_too_big", "janks_over_limit",
+                                       "foreign_install"};
+    const int64_t more_count[] = {
+        (int64_t)c->session.n_superseded,
+        (int64_t)(c->parts.n - c->used),
+        (int64_t)c->result.n_events_dropped,
+        foreign_installs(c),
+    };
+    const char *all[MAX_REFUSALS];
+    struct refusal now[MAX_REFUSALS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < MAX_REFUSALS; i++) {
+        bool invalid = i < INVALID_COUNT;
+        int64_t count = invalid ? c->session.invalid[i] : more_count[i - INVALID_COUNT];
+
+        all[i] = invalid ? invalid_reason_name[i] : more[i - INVALID_COUNT];
+        if (count)
+            now[n++] = (struct refusal){.reason = all[i], .count = count};
+    }
+    if (!n && !c->before.exists)
+        return true;
+    return quarantine_set(db, c->app, "session", c->id, day, all, MAX_REFUSALS, now, n, err);
+}
+
+/* An open session is closed by a job of its own once no part came for the idle time. */
+static bool store_finish(struct db *db, const struct session_change *c, int64_t day,
+                         struct err *err)
+{
+    if (!c->final)
+        return db_exec(db, Q_JOB_FINISH_SET,
+                       DB_ARGS(db_i64(c->shard), db_uuid(c->id), db_i64(c->app), db_i64(day),
+                               db_i64(session_last_part_us(&c->parts) + c->idle_us)),
+                       err);
+    if (c->before.exists && !c->before.final)
+        return db_exec(db, Q_JOB_FINISH_DROP, DB_ARGS(db_i64(c->shard), db_uuid(c->id)), err);
+    return true;
+}
+
+/* All ----------------------------------------------------------------------------------------- */
+
+struct contributions {
+    struct contribution before, now;
+    struct bytes stored; /* of now */
+};
+
+static bool contributions(const struct session_change *c, struct arena *mem,
+                          struct contributions *out, struct err *err)
+{
+    static const unsigned char nothing[1];
+    struct bytes before = c->before.contribution;
+    struct buf text;
+
+    if (!contribution_read(before.at ? before.at : nothing, before.len, mem, &out->before, err))
+        return false;
+    out->now = (struct contribution){0};
+    out->stored = (struct bytes){nothing, 0};
+    if (!c->final)
+        return true;
+    if (!contribution_of(&c->result, mem, &out->now, err))
+        return false;
+    buf_init(&text, JSON_CAP);
+    contribution_write(&out->now, &text);
+    out->stored.len = text.len;
+    out->stored.at = (const unsigned char *)take_text(&text, mem);
+    return out->stored.at || out_of_memory(err);
+}
+
+bool session_store(struct db *db, const struct session_change *c, const struct stack_rows *stacks,
+                   struct arena *mem, struct err *err)
+{
+    const struct session_before *b = &c->before;
+    const struct rollup_key was = {b->build_id, b->model_id, b->tier, b->day};
+    struct contributions sums;
+    struct names names;
+
+    if (!contributions(c, mem, &sums, err) ||
+        !find_names(db, c->app, &c->session.header, mem, &names, err))
+        return false;
+
+    /* the tier of the model when the session was first seen stays with the session */
+    bool keeps_tier = b->exists && b->model_id == names.model_id;
+    const struct rollup_key is = {names.build_id, names.model_id, keeps_tier ? b->tier : names.tier,
+                                  first_day(&c->parts)};
+
+    return store_stacks(db, c->app, stacks, err) && store_row(db, c, &is, sums.stored, mem, err) &&
+           clear_events(db, c, err) && store_janks(db, c, is.day, is.build_id, mem, err) &&
+           store_crashes(db, c, is.day, mem, err) && store_feedback(db, c, is.day, mem, err) &&
+           store_quarantine(db, c, is.day, err) && store_finish(db, c, is.day, err) &&
+           rollup_apply(db, c->shard, b->exists ? &was : &is, &sums.before, &is, &sums.now, mem,
+                        err);
+}

@@ -1,0 +1,57 @@
+/*
+ * session_store: writes what a session's parts say, in place of what stood there. Inside the
+ * transaction that holds the session's lock. The order of writes is the same for all sessions
+ * (names, stacks, session, events, quarantine, queue, rollups), and so is the order within each:
+ * workers wait for each other, never in a circle.
+ */
+#pragma once
+#include "profile/contribution.h"
+#include "server/db/db.h"
+#include "server/jobs/rollup.h"
+#include "server/jobs/session_parts.h"
+
+struct session_before { /* the session's row before this change */
+    bool exists, final;
+    int64_t day, build_id, model_id, tier, analysis_version, bounds_version;
+    struct bytes contribution;
+};
+
+struct session_change {
+    int64_t shard, app, idle_us;
+    const unsigned char *id;
+    struct session_before before;
+    struct stored_parts parts;
+    size_t used; /* the first so many of parts are in the session */
+    bool final;  /* from now on */
+    struct session session;
+    struct session_result result;
+};
+
+/* The session's row, locked; .exists = false if there is none. */
+bool session_read_before(struct db *db, int64_t shard, const unsigned char id[16],
+                         struct arena *mem, struct session_before *out, struct err *err) MUST_CHECK;
+
+/* Stacks of a part as they are kept, made ready before the part's memory goes. */
+struct stack_rows {
+    struct bytes *hash;
+    const char **json;
+    size_t n;
+};
+bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows *out,
+                   struct err *err) MUST_CHECK;
+
+bool session_store(struct db *db, const struct session_change *c, const struct stack_rows *stacks,
+                   struct arena *mem, struct err *err) MUST_CHECK;
+
+/* us since 1970 */
+int64_t session_last_part_us(const struct stored_parts *parts);
+
+/* One line of quarantine. */
+struct refusal {
+    const char *reason, *detail;
+    int64_t count;
+};
+/* Sets what holds for one thing; every reason it may have is in `all`. */
+bool quarantine_set(struct db *db, int64_t app, const char *source, const unsigned char ref[16],
+                    int64_t day, const char *const *all, size_t n_all, const struct refusal *now,
+                    size_t n_now, struct err *err) MUST_CHECK;

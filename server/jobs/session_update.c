@@ -1,0 +1,80 @@
+#include "server/jobs/session_update.h"
+
+#include "server/jobs/session_load.h"
+
+#include <string.h>
+
+bool session_open(struct job_run *run, const unsigned char id[16], size_t room,
+                  struct session_change *out, struct err *err)
+{
+    int64_t shard = shard_of(run->job.app_id, id);
+    struct session_change c = {
+        .shard = shard, .app = run->job.app_id, .idle_us = run->config->idle_ms * 1000, .id = id};
+
+    if (!db_exec(run->db, Q_SESSION_STORE_LOCK, DB_ARGS(db_i64(shard), db_uuid(id)), err) ||
+        !parts_list(run->db, shard, id, false, room, run->mem, &c.parts, err))
+        return false;
+    /* a session has a row if and only if it has files */
+    if (c.parts.n && !session_read_before(run->db, shard, id, run->mem, &c.before, err))
+        return false;
+    if (c.parts.n && !c.before.exists)
+        return err_set(err, ERR_DB, "the session was removed by retention at this moment");
+    *out = c;
+    return true;
+}
+
+/* How many of the first files are within max_session_bytes; at least one. */
+static size_t within_bytes(const struct stored_parts *parts, size_t max)
+{
+    size_t n = 0, bytes = 0;
+
+    for (; n < parts->n; n++) {
+        bytes += (size_t)parts->at[n].size;
+        if (n && bytes > max)
+            break;
+    }
+    return n;
+}
+
+static void forget_decoded(struct stored_parts *parts, struct arena *work)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        parts->at[i].decoded = NULL;
+    arena_reset(work);
+}
+
+static bool decoded_beyond(const struct stored_parts *parts, size_t n)
+{
+    for (size_t i = n; i < parts->n; i++)
+        if (parts->at[i].decoded)
+            return true;
+    return false;
+}
+
+static bool analyse(struct job_run *run, struct session_change *c, struct err *err)
+{
+    memset(&c->session, 0, sizeof c->session);
+    memset(&c->result, 0, sizeof c->result);
+    return parts_merge(&c->parts, c->used, run->work, &c->session, err) &&
+           session_analyse(&c->session, run->work, &c->result, err);
+}
+
+bool session_compute(struct job_run *run, struct session_change *c, struct err *err)
+{
+    c->used = within_bytes(&c->parts, run->config->max_session_bytes);
+    if (!parts_read(run->db, &c->parts, run->mem, err))
+        return false;
+    /* what is left out must not take memory either, or the outcome would depend on the order */
+    if (decoded_beyond(&c->parts, c->used))
+        forget_decoded(&c->parts, run->work);
+    while (!analyse(run, c, err)) {
+        if (!arena_full(run->work) && err->code != ERR_TOO_BIG)
+            return false;
+        if (c->used == 1)
+            return err_set(err, ERR_TOO_BIG, "the session does not fit into a job's memory");
+        c->used /= 2;
+        forget_decoded(&c->parts, run->work);
+    }
+    c->final = c->before.final || c->session.ended;
+    return true;
+}

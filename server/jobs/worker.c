@@ -1,0 +1,471 @@
+#include "server/jobs/worker.h"
+
+#include "base/digest.h"
+#include "server/jobs/job_run.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_THREADS 64
+#define CLAIM_BYTES 4096
+#define IMMEDIATE_TRIES 3 /* after a deadlock or the like, before the attempt counts as failed */
+
+struct worker {
+    struct worker_config config;
+    char *conninfo;
+    pthread_t thread[MAX_THREADS + 1];
+    unsigned n_threads;
+    struct {
+        atomic_int_least64_t done, quarantined, failed, dead, upkeep_runs, upkeep_failures;
+    } counts;
+    pthread_mutex_t lock; /* guards stopping, wakes */
+    pthread_cond_t changed;
+    bool stopping;
+    uint64_t wakes;
+};
+
+/* What one job thread owns. */
+struct lane {
+    struct worker *worker;
+    struct db *db; /* NULL: not connected yet */
+    struct arena *claim, *mem, *work;
+};
+
+struct worker_config worker_config_default(const char *conninfo)
+{
+    return (struct worker_config){
+        .conninfo = conninfo,
+        .threads = 2,
+        .lease_ms = 120000,
+        .max_attempts = 5,
+        .backoff_ms = 2000,
+        .backoff_max_ms = 600000,
+        .idle_ms = 1800000,
+        .poll_min_ms = 20,
+        .poll_max_ms = 500,
+        .upkeep_ms = 600000,
+        .max_session_bytes = 64u << 20,
+        .arena_bytes = 256u << 20,
+        .days_ahead = PARTITION_DAYS_AHEAD,
+        .retention = {.raw_days = 30, .session_days = 180},
+    };
+}
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Logs ---------------------------------------------------------------------------------------- */
+
+static void put_quoted(char *out, size_t size, const char *text)
+{
+    size_t n = 0;
+
+    for (; *text && n + 2 < size; text++)
+        out[n++] = *text == '"' || *text == '\\' ? '\'' : (unsigned char)*text < ' ' ? ' ' : *text;
+    out[n] = '\0';
+}
+
+static void log_job(const struct worker *w, const struct job *job, const char *outcome,
+                    int64_t started_us, const char *why)
+{
+    char line[640], ref[33], quoted[256];
+
+    if (!w->config.log)
+        return;
+    to_hex(job->ref.at, 16, ref);
+    put_quoted(quoted, sizeof quoted, why);
+    snprintf(line, sizeof line,
+             "job=%lld kind=%s app=%lld ref=%s attempt=%lld outcome=%s us=%lld%s%s%s",
+             (long long)job->job_id, job->kind, (long long)job->app_id, ref,
+             (long long)job->attempts, outcome, (long long)(now_us() - started_us),
+             *why ? " error=\"" : "", quoted, *why ? "\"" : "");
+    w->config.log(w->config.log_user, line);
+}
+
+static void log_trouble(const struct worker *w, const char *what, const char *why)
+{
+    char line[400], quoted[256];
+
+    if (!w->config.log)
+        return;
+    put_quoted(quoted, sizeof quoted, why);
+    snprintf(line, sizeof line, "%s error=\"%s\"", what, quoted);
+    w->config.log(w->config.log_user, line);
+}
+
+/* One job ------------------------------------------------------------------------------------- */
+
+static struct queue_policy policy_of(const struct worker_config *c)
+{
+    return (struct queue_policy){c->clock_offset_ms, c->lease_ms, c->max_attempts, c->backoff_ms,
+                                 c->backoff_max_ms};
+}
+
+static bool run_kind(struct job_run *run, enum job_outcome *out, struct err *err)
+{
+    static const struct {
+        const char *name;
+        bool (*run)(struct job_run *run, enum job_outcome *out, struct err *err);
+    } kinds[] = {{"part", part_job}, {"finish", finish_job}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(run->job.kind, kinds[i].name) == 0)
+            return kinds[i].run(run, out, err);
+    return err_set(err, ERR_INTERNAL, "no such kind of job: %.40s", run->job.kind);
+}
+
+static bool run_job(struct lane *lane, const struct job *job, enum job_outcome *out,
+                    struct err *err)
+{
+    for (int i = 1;; i++) {
+        struct job_run run = {lane->db, &lane->worker->config, *job, lane->mem, lane->work};
+        bool ok;
+
+        arena_reset(lane->mem);
+        arena_reset(lane->work);
+        ok = run_kind(&run, out, err);
+        if (ok)
+            return true;
+        db_rollback(lane->db);
+        if (i == IMMEDIATE_TRIES || err->code != ERR_DB || !db_transient(lane->db))
+            return false;
+    }
+}
+
+static void job_failed(struct lane *lane, const struct job *job, int64_t started_us,
+                       const struct err *why)
+{
+    struct worker *w = lane->worker;
+    struct queue_policy policy = policy_of(&w->config);
+    struct err err;
+    bool dead = false;
+
+    if (why->code == ERR_CONFLICT) { /* another worker has it by now */
+        log_job(w, job, "lost", started_us, why->text);
+        return;
+    }
+    atomic_fetch_add(&w->counts.failed, 1);
+    if (!queue_fail(lane->db, job, &policy, why->text, &dead, &err)) {
+        log_trouble(w, "job left to its lease", err.text);
+        return;
+    }
+    if (dead)
+        atomic_fetch_add(&w->counts.dead, 1);
+    log_job(w, job, dead ? "dead" : "failed", started_us, why->text);
+}
+
+static void do_job(struct lane *lane, const struct job *job)
+{
+    static const char *const outcome_name[] = {"done", "quarantined", "later"};
+    struct worker *w = lane->worker;
+    int64_t started_us = now_us();
+    enum job_outcome outcome = JOB_DONE;
+    struct err err;
+
+    if (job->dead) {
+        atomic_fetch_add(&w->counts.dead, 1);
+        log_job(w, job, "dead", started_us, "used up its attempts without an answer");
+        return;
+    }
+    if (!run_job(lane, job, &outcome, &err)) {
+        job_failed(lane, job, started_us, &err);
+        return;
+    }
+    if (outcome == JOB_DONE)
+        atomic_fetch_add(&w->counts.done, 1);
+    else if (outcome == JOB_REFUSED)
+        atomic_fetch_add(&w->counts.quarantined, 1);
+    log_job(w, job, outcome_name[outcome], started_us, "");
+}
+
+static bool lane_open(struct lane *lane, struct worker *w, struct err *err)
+{
+    *lane = (struct lane){.worker = w,
+                          .claim = arena_new(CLAIM_BYTES),
+                          .mem = arena_new(w->config.arena_bytes),
+                          .work = arena_new(w->config.arena_bytes)};
+    return (lane->claim && lane->mem && lane->work) || err_set(err, ERR_INTERNAL, "out of memory");
+}
+
+static void lane_close(struct lane *lane)
+{
+    db_close(lane->db);
+    arena_free(lane->claim);
+    arena_free(lane->mem);
+    arena_free(lane->work);
+}
+
+/* Claims and runs one job; *found = false if none was due. False: the queue is out of reach. */
+static bool lane_step(struct lane *lane, bool *found, struct err *err)
+{
+    struct queue_policy policy = policy_of(&lane->worker->config);
+    struct job job;
+
+    *found = false;
+    if (!lane->db && !(lane->db = db_open(lane->worker->conninfo, err)))
+        return false;
+    arena_reset(lane->claim);
+    if (!queue_claim(lane->db, &policy, lane->claim, &job, found, err))
+        return false;
+    if (*found)
+        do_job(lane, &job);
+    return true;
+}
+
+/* Threads ------------------------------------------------------------------------------------- */
+
+static struct timespec monotonic_in(int64_t ms)
+{
+    int64_t at = now_us() + ms * 1000;
+
+    return (struct timespec){.tv_sec = at / 1000000, .tv_nsec = at % 1000000 * 1000};
+}
+
+/* Until stopped, woken (if wakes is not NULL: later than *wakes) or timed out. False: stopped. */
+static bool rest(struct worker *w, int64_t ms, uint64_t *wakes, bool *woken)
+{
+    struct timespec until = monotonic_in(ms);
+    bool going;
+
+    pthread_mutex_lock(&w->lock);
+    while (!w->stopping && (!wakes || *wakes == w->wakes))
+        if (pthread_cond_timedwait(&w->changed, &w->lock, &until) != 0)
+            break;
+    going = !w->stopping;
+    if (wakes) {
+        *woken = *wakes != w->wakes;
+        *wakes = w->wakes;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return going;
+}
+
+static bool is_stopping(struct worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+
+    bool stopping = w->stopping;
+
+    pthread_mutex_unlock(&w->lock);
+    return stopping;
+}
+
+static void *job_thread(void *arg)
+{
+    struct worker *w = arg;
+    int64_t pause_ms = w->config.poll_min_ms;
+    uint64_t wakes = 0;
+    struct lane lane;
+    bool found, woken, well = true;
+    struct err err;
+
+    if (!lane_open(&lane, w, &err)) {
+        log_trouble(w, "job thread", err.text);
+        lane_close(&lane);
+        return NULL;
+    }
+    while (!is_stopping(w)) {
+        bool ok = lane_step(&lane, &found, &err);
+
+        if (!ok && well) /* once an outage */
+            log_trouble(w, "queue out of reach", err.text);
+        well = ok;
+        if (found) {
+            pause_ms = w->config.poll_min_ms;
+            continue;
+        }
+        rest(w, pause_ms, &wakes, &woken);
+        pause_ms = woken ? w->config.poll_min_ms : pause_ms * 2;
+        if (pause_ms > w->config.poll_max_ms)
+            pause_ms = w->config.poll_max_ms;
+    }
+    lane_close(&lane);
+    return NULL;
+}
+
+static bool upkeep(struct worker *w, struct db **db, struct err *err)
+{
+    struct retention_report report = {0};
+    char line[160];
+    bool done;
+
+    if (!*db && !(*db = db_open(w->conninfo, err)))
+        return false;
+    if (!maintenance_run(*db, w->config.days_ahead, &w->config.retention, &done, &report, err))
+        return false;
+    atomic_fetch_add(&w->counts.upkeep_runs, done);
+    if (report.partitions_dropped + report.sessions_deleted + report.uploads_deleted == 0)
+        return true;
+    snprintf(line, sizeof line, "retention partitions=%lld sessions=%lld uploads=%lld",
+             (long long)report.partitions_dropped, (long long)report.sessions_deleted,
+             (long long)report.uploads_deleted);
+    if (w->config.log)
+        w->config.log(w->config.log_user, line);
+    return true;
+}
+
+static void *upkeep_thread(void *arg)
+{
+    struct worker *w = arg;
+    int64_t retry_ms = w->config.poll_max_ms;
+    struct db *db = NULL;
+    struct err err;
+    bool ok;
+
+    do {
+        ok = upkeep(w, &db, &err);
+        if (!ok) {
+            atomic_fetch_add(&w->counts.upkeep_failures, 1);
+            log_trouble(w, "upkeep", err.text);
+            retry_ms = retry_ms * 2 < w->config.upkeep_ms ? retry_ms * 2 : w->config.upkeep_ms;
+        } else {
+            retry_ms = w->config.poll_max_ms;
+        }
+    } while (rest(w, ok ? w->config.upkeep_ms : retry_ms, NULL, NULL));
+    db_close(db);
+    return NULL;
+}
+
+static bool check_config(const struct worker_config *c, struct err *err)
+{
+    const struct {
+        const char *name;
+        int64_t value, min;
+    } bounds[] = {
+        {"lease_ms", c->lease_ms, 1},
+        {"max_attempts", c->max_attempts, 1},
+        {"backoff_ms", c->backoff_ms, 0},
+        {"backoff_max_ms", c->backoff_max_ms, c->backoff_ms},
+        {"idle_ms", c->idle_ms, 0},
+        {"poll_min_ms", c->poll_min_ms, 1},
+        {"poll_max_ms", c->poll_max_ms, c->poll_min_ms},
+        {"upkeep_ms", c->upkeep_ms, 1},
+        {"arena_bytes", (int64_t)c->arena_bytes, 1 << 20},
+    };
+
+    if (c->threads > MAX_THREADS)
+        return err_field(err, ERR_INVALID, "threads", "at most %d threads", MAX_THREADS);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (bounds[i].value < bounds[i].min)
+            return err_field(err, ERR_INVALID, bounds[i].name, "%s is below %lld", bounds[i].name,
+                             (long long)bounds[i].min);
+    return true;
+}
+
+static struct worker *worker_new(const struct worker_config *config, struct err *err)
+{
+    struct worker *w;
+    pthread_condattr_t attr;
+
+    if (!check_config(config, err))
+        return NULL;
+    w = calloc(1, sizeof *w);
+    if (w)
+        w->conninfo = strdup(config->conninfo);
+    if (!w || !w->conninfo) {
+        free(w);
+        err_set(err, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    w->config = *config;
+    w->config.conninfo = w->conninfo;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    return w;
+}
+
+static void worker_free(struct worker *w)
+{
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+    free(w->conninfo);
+    free(w);
+}
+
+struct worker *worker_start(const struct worker_config *config, struct err *err)
+{
+    struct worker *w = worker_new(config, err);
+
+    if (!w)
+        return NULL;
+    for (unsigned i = 0; i <= config->threads; i++) {
+        if (pthread_create(&w->thread[i], NULL, i ? job_thread : upkeep_thread, w) != 0) {
+            worker_stop(w);
+            err_set(err, ERR_INTERNAL, "a worker thread could not be started");
+            return NULL;
+        }
+        w->n_threads++;
+    }
+    return w;
+}
+
+void worker_stop(struct worker *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    for (unsigned i = 0; i < w->n_threads; i++)
+        pthread_join(w->thread[i], NULL);
+    worker_free(w);
+}
+
+void worker_wake(struct worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->wakes++;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void worker_counts(const struct worker *w, struct worker_counts *out)
+{
+    struct worker *counted = (struct worker *)(uintptr_t)w; /* atomic loads want it so */
+
+    *out = (struct worker_counts){
+        .done = atomic_load(&counted->counts.done),
+        .quarantined = atomic_load(&counted->counts.quarantined),
+        .failed = atomic_load(&counted->counts.failed),
+        .dead = atomic_load(&counted->counts.dead),
+        .upkeep_runs = atomic_load(&counted->counts.upkeep_runs),
+        .upkeep_failures = atomic_load(&counted->counts.upkeep_failures),
+    };
+}
+
+bool worker_drain(const struct worker_config *config, struct worker_counts *counts, struct err *err)
+{
+    struct worker *w = worker_new(config, err);
+    struct worker_counts now;
+    struct lane lane;
+    bool found = true, ok;
+
+    if (!w)
+        return false;
+    ok = lane_open(&lane, w, err);
+    while (ok && found)
+        ok = lane_step(&lane, &found, err);
+    lane_close(&lane);
+    worker_counts(w, &now);
+    worker_free(w);
+    if (counts) {
+        counts->done += now.done;
+        counts->quarantined += now.quarantined;
+        counts->failed += now.failed;
+        counts->dead += now.dead;
+    }
+    return ok;
+}

@@ -1,0 +1,2 @@
+DELETE FROM jank_event
+WHERE day = DATE '2000-01-01' + $1::integer AND shard = $2::integer AND session_id = $3::uuid
