@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs programs again and again, each time with another allocation failing (once, then from there on):
+# they may fail, but never by a signal. Programs: the fuzz replayers over some of their corpus, and
+# `framewatch dump`.
+#   tests/alloc_fail.sh [BUILD_DIR]
+set -uo pipefail
+cd "$(dirname "$0")/.."
+build=$(cd "${1:-build/dev}" && pwd)
+limit=${FW_ALLOC_POINTS:-150}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+gcc -std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o "$work/fail.so" tests/e2e/fail_malloc.c || exit 1
+
+try() { # NAME PROGRAM ARG…
+    local name=$1 n rc points=0 bad='' on
+    shift
+    for on in '' 1; do
+        for ((n = 1; n <= limit; n++)); do
+            rm -f "$work/note"
+            env ${on:+FW_FAIL_ON=1} FW_FAIL_AT=$n FW_FAIL_NOTE="$work/note" LD_PRELOAD="$work/fail.so" \
+                timeout 20 "$@" >"$work/out" 2>&1 </dev/null
+            rc=$?
+            points=$((points + 1))
+            # 124: hung; 128 and more: killed by a signal
+            if [ "$rc" -ge 124 ]; then
+                bad="$bad $n${on:++}:$rc"
+                tail -n 3 "$work/out"
+            fi
+            [ ! -e "$work/note" ] || break
+        done
+    done
+    if [ -z "$bad" ]; then
+        passed=$((passed + 1))
+        echo "ok    $name: $points allocation failures"
+    else
+        failed=$((failed + 1))
+        echo "FAIL  $name: at$bad"
+    fi
+}
+
+mkdir "$work/files"
+"$build/server/framewatch" demo --sessions 2 --seconds 20 --seed 5 --out "$work/files" >/dev/null || exit 1
+sample=$(find "$work/files" -name '*.fws' | sort | head -n 1)
+try 'framewatch dump' "$build/server/framewatch" dump "$sample"
+try 'framewatch demo' "$build/server/framewatch" demo --sessions 1 --seconds 10 --concurrency 1 --out "$work/files"
+for program in "$build"/tests/*_fuzz; do
+    [ -x "$program" ] || continue
+    name=$(basename "$program")
+    corpus=tests/fuzz/corpus/${name%_fuzz}
+    # The largest, one in the middle and the smallest file show most of the ways through.
+    mapfile -t files < <(ls -S "$corpus" 2>/dev/null | awk '{a[NR] = $0} END {print a[1]; print a[int((NR + 1) / 2)]; print a[NR]}' | sort -u)
+    for file in "${files[@]}"; do
+        [ -f "$corpus/$file" ] && try "$name $file" "$program" "$corpus/$file"
+    done
+done
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

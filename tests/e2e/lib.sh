@@ -1,0 +1,22 @@
+# For the end-to-end scripts: a private server with its database in a folder that goes away. Sourced.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+. "$root/deploy/private.sh"
+
+# A loopback port that nobody listens on just now.
+free_port() {
+    local port
+    for ((port = 20000 + RANDOM % 20000; ; port = 20000 + RANDOM % 20000)); do
+        private_port_taken "$port" || { echo "$port"; return; }
+    done
+}
+
+# Schema, app "test" and its three keys for the cluster begun last.
+make_app() { # BIN
+    local as=("${private_as[@]}" env -C "$private_dir" "FW_DB=$FW_DB") role
+    "${as[@]}" "$1/server/framewatchd" migrate >/dev/null || return 1
+    "${as[@]}" "$1/server/framewatch" app create test --if-missing >/dev/null || return 1
+    for role in ingest read admin; do
+        "${as[@]}" "$1/server/framewatch" key create --app test --role "$role" --label test |
+            "${private_as[@]}" sh -c 'umask 077 && cat >"$1"' sh "$private_dir/keys/$role" || return 1
+    done
+}
