@@ -14,6 +14,7 @@
 #define MAX_STACK 256
 #define MAX_FRAME_TEXT 512
 #define MAX_MODULE 128
+#define MAX_DEBUG_ID 32 /* bytes */
 #define MAX_CATEGORY 32
 #define MAX_FEEDBACK 2000
 #define MAX_SESSION_US INT64_C(31536000000000) /* a year */
@@ -109,25 +110,28 @@ static bool keep(struct req *r, const struct event *e, struct err *err)
         json_pack("{s:s, s:s, s:b}", "id", id, "session", session, "created", created), err);
 }
 
-/* {"text"} of a managed frame, or {"module", "debug_id", "offset"} of a native one. */
+/* {"text"} of a managed frame, or {"module", "debug_id", "offset"} of a native one: as the stacks
+ * of answers have them. */
 static bool check_frame(const json_t *frame, struct err *err)
 {
     static const char *const names[] = {"module", "debug_id", "offset", "text", NULL};
-    const char *text, *module, *debug_id;
-    int64_t offset = -1;
-    unsigned char bytes[32];
+    const char *text, *module, *debug_id, *offset;
+    unsigned char bytes[MAX_DEBUG_ID];
 
     if (!json_is_object(frame))
         return err_set(err, ERR_INVALID, "a frame must be an object");
     if (!json_only(frame, names, err) ||
         !json_get_text(frame, "text", MAX_FRAME_TEXT, "", &text, err) ||
         !json_get_text(frame, "module", MAX_MODULE, "", &module, err) ||
-        !json_get_text(frame, "debug_id", 2 * sizeof bytes, "", &debug_id, err) ||
-        !json_get_i64(frame, "offset", (struct range){0, INT64_MAX, -1}, false, &offset, err))
+        !json_get_text(frame, "debug_id", 2 * MAX_DEBUG_ID, "", &debug_id, err) ||
+        !json_get_text(frame, "offset", 18, "", &offset, err))
         return false;
     if (strlen(debug_id) % 2 || !from_hex(debug_id, strlen(debug_id) / 2, bytes))
         return err_field(err, ERR_INVALID, "debug_id", "must be pairs of hexadecimal digits");
-    if (!text[0] == (offset < 0))
+    if (offset[0] && (strncmp(offset, "0x", 2) != 0 || !offset[2] ||
+                      offset[2 + strspn(offset + 2, "0123456789abcdef")]))
+        return err_field(err, ERR_INVALID, "offset", "must be like 0x1f40");
+    if (!text[0] == !offset[0])
         return err_set(err, ERR_INVALID, "a frame has either a text or an offset");
     return true;
 }

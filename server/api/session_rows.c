@@ -31,7 +31,7 @@ struct event_row { /* a crash or a piece of feedback: the other's columns stay e
     const char *source;
     bool has_t, has_signal;
     int64_t t_us, signal;
-    const char *reason, *stack_json, *category, *body, *received_at;
+    const char *reason, *stack_json, *category, *text, *received_at;
 };
 
 static const struct db_col crash_cols[] = {
@@ -43,7 +43,7 @@ static const struct db_map crash_map = DB_MAP(event_row, crash_cols);
 
 static const struct db_col feedback_cols[] = {
     DB_COL(event_row, id),       DB_COL(event_row, source), DB_COL(event_row, t_us),
-    DB_COL(event_row, category), DB_COL(event_row, body),   DB_COL(event_row, received_at),
+    DB_COL(event_row, category), DB_COL(event_row, text),   DB_COL(event_row, received_at),
     DB_COL(event_row, has_t),
 };
 static const struct db_map feedback_map = DB_MAP(event_row, feedback_cols);

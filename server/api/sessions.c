@@ -64,7 +64,8 @@
     X(int64_t, bounds_version)                                                                     \
     X(const char *, invalid_json)                                                                  \
     X(const char *, build_json)                                                                    \
-    X(const char *, device_json)
+    X(const char *, device_json)                                                                   \
+    X(const char *, detail_json)
 
 #define FIELD(type, name) type name;
 
@@ -76,7 +77,6 @@ struct list_row {
 struct summary_row {
     SHOWN_COLUMNS(FIELD)
     SUMMARY_COLUMNS(FIELD)
-    const char *detail_json; /* last: its members go into the answer one by one */
 };
 
 #define LIST_COL(type, name) DB_COL(list_row, name),
@@ -87,11 +87,9 @@ static const struct db_map list_map = DB_MAP(list_row, list_cols);
 static const struct db_map list_shown = {list_cols, sizeof list_cols / sizeof *list_cols - 1,
                                          sizeof(struct list_row)};
 
-static const struct db_col summary_cols[] = {SHOWN_COLUMNS(SUMMARY_COL) SUMMARY_COLUMNS(SUMMARY_COL)
-                                                 DB_COL(summary_row, detail_json)};
+static const struct db_col summary_cols[] = {SHOWN_COLUMNS(SUMMARY_COL)
+                                                 SUMMARY_COLUMNS(SUMMARY_COL)};
 static const struct db_map summary_map = DB_MAP(summary_row, summary_cols);
-static const struct db_map summary_shown = {
-    summary_cols, sizeof summary_cols / sizeof *summary_cols - 1, sizeof(struct summary_row)};
 
 struct id_row {
     int64_t id;
@@ -258,18 +256,13 @@ static json_t *links(const char *id)
     return tree;
 }
 
-/* The row, its flags with their evidence, and the members of `detail`, which the worker wrote. */
 static json_t *summary_json(const struct summary_row *row)
 {
-    json_t *tree = row_to_json(&summary_shown, row);
-    json_t *detail = json_loads(row->detail_json, 0, NULL);
+    json_t *tree = row_to_json(&summary_map, row);
     char id[33];
 
     to_hex(row->id.at, row->id.len, id);
     json_object_set_new(tree, "environment", environment_names(row->environment));
-    if (json_is_object(detail))
-        json_object_update_missing(tree, detail);
-    json_decref(detail);
     json_object_set_new(tree, "links", links(id));
     return tree;
 }
