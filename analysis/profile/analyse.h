@@ -4,8 +4,13 @@
 #pragma once
 #include "profile/session.h"
 
-#define ANALYSIS_VERSION 1 /* raised when a result changes for the same input */
-#define MAX_JANK_EVENTS 2000
+#define ANALYSIS_VERSION 1   /* raised when a result changes for the same input */
+#define MAX_JANK_EVENTS 2000 /* of more the longest are kept */
+
+/* The hardware that belongs to a jank: from 2 s before its start to 1 s after its end. */
+#define WINDOW_BEFORE_US 2000000
+#define WINDOW_AFTER_US 1000000
+#define MAX_WINDOW_SAMPLES 512 /* the SDK's densest burst fills 315 in the longest valid frame */
 
 enum jank_level { JANK_NONE, JANK_MINOR, JANK_NORMAL, JANK_SEVERE }; /* > 100, 250, 500 ms */
 
@@ -55,7 +60,9 @@ struct slice {
 };
 
 struct session_result {
-    struct slice *slices; /* [0] the whole session, then each scene seen, by key */
+    /* [0] the whole session, then each scene by key: slice i is session.scenes[i], unless the
+     * slices come from a Summary. */
+    struct slice *slices;
     size_t n_slices;
     struct jank_event *events; /* by start */
     size_t n_events, n_events_dropped;

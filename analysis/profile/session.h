@@ -9,6 +9,12 @@
 #pragma once
 #include "profile/part.h"
 
+/* A time past this is `time_out_of_range` and what it belongs to is left out: no launch of a game
+ * lasts a week. */
+#define MAX_SESSION_US (UINT64_C(7) * 24 * 3600 * 1000000)
+/* Distinct scenes; the first by time are kept, the rest become one scene of key "%other". */
+#define MAX_SESSION_SCENES 128
+
 enum frame_state {
     FRAME_VALID,
     FRAME_BACKGROUND, /* outside foreground: excluded, not a fault */
@@ -24,7 +30,7 @@ struct frame {
     uint8_t state;                          /* enum frame_state */
     uint8_t jank;                           /* fixed level 0..3 */
     bool perfdog_jank, perfdog_big, missed; /* metrics.md; only for valid frames */
-    bool row_start;                         /* no history: first of a Frames row */
+    bool row_start; /* no history: does not continue the valid frame before it */
 };
 
 /* Reasons for a value kept out of statistics; counted per session and shown. */
@@ -36,7 +42,11 @@ struct frame {
     X(time_out_of_range)                                                                           \
     X(clock_skew)                                                                                  \
     X(unknown_packet)                                                                              \
-    X(foreign_header) /* a part whose build or device differs from the first part's */
+    X(foreign_header) /* a part whose build or device differs from the first part's: left out */   \
+    X(jank_out_of_bounds)    /* a Jank packet whose length no frame can have */                    \
+    X(summary_out_of_bounds) /* a Summary that contradicts itself: left out */                     \
+    X(position_not_finite)                                                                         \
+    X(too_many_scenes) /* scene changes beyond MAX_SESSION_SCENES distinct ones */
 enum invalid_reason {
 #define X(name) INVALID_##name,
     INVALID_REASONS(X)
@@ -46,20 +56,27 @@ enum invalid_reason {
 extern const char *const invalid_reason_name[INVALID_COUNT];
 
 struct session_scene { /* distinct (mode, map) */
-    const char *key;   /* "mode/map", "" for none yet: the `scene` of rollups and filters */
+    const char *key;   /* "mode/map", "" for none yet: the `scene` of rollups and filters. "/" and
+                        * "%" in a mode become "%2F" and "%25" */
     const char *mode, *map;
 };
 
+struct session_span { /* half-open */
+    uint64_t from_us, to_us;
+};
+
 struct session {
-    struct part_header header; /* of the lowest part number */
-    size_t n_parts, n_superseded, n_truncated;
+    struct part_header header; /* of the lowest part number; environment bits of all parts */
+    size_t n_parts;            /* that are merged; foreign ones are not */
+    size_t n_superseded, n_truncated;
     bool ended;
     enum end_reason end_reason;
     uint64_t end_us; /* last moment anything speaks of */
     PART_LIST(struct frame, frames);
     PART_LIST(struct hardware_sample, hardware);
     PART_LIST(struct part_scene, scene_changes);
-    PART_LIST(struct session_scene, scenes); /* [0] is "" */
+    const uint16_t *change_scene;            /* of each scene change: index into scenes */
+    PART_LIST(struct session_scene, scenes); /* [0] is "", the others by key */
     PART_LIST(struct part_position, positions);
     PART_LIST(struct part_lifecycle, lifecycle);
     PART_LIST(struct part_step, steps);
@@ -68,7 +85,10 @@ struct session {
     PART_LIST(struct part_crash, crashes);
     PART_LIST(struct part_feedback, feedback);
     PART_LIST(struct part_self_report, self_reports);
-    const struct part_summary *summary;
+    /* Time in the foreground that the parts cover, sorted and disjoint: a part that has not come
+     * leaves a gap, not time without frames. */
+    PART_LIST(struct session_span, foreground);
+    const struct part_summary *summary; /* of the highest part number that has one */
     int64_t invalid[INVALID_COUNT];
     int64_t frames_by_state[5]; /* enum frame_state */
     uint64_t dropped_frames;
