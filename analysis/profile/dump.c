@@ -6,7 +6,6 @@
 
 #include "session.pb-c.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Everything is printed from the schema's descriptors: a new field of session.proto needs no line
@@ -119,14 +118,6 @@ static void put_signed(struct buf *out, int64_t v)
     buf_printf(out, "%s%lld%s", quote, (long long)v, quote);
 }
 
-static void put_real(struct buf *out, double v, int digits)
-{
-    if (isfinite(v))
-        buf_printf(out, "%.*g", digits, v);
-    else
-        buf_text(out, isnan(v) ? "\"nan\"" : v < 0 ? "\"-inf\"" : "\"inf\"");
-}
-
 static float as_float(uint64_t bits)
 {
     uint32_t low = (uint32_t)bits;
@@ -203,10 +194,10 @@ static void put_value(struct dump *d, const ProtobufCFieldDescriptor *f, const s
         put_enum(out, f->descriptor, (int32_t)w->value);
         break;
     case PROTOBUF_C_TYPE_FLOAT:
-        put_real(out, (double)as_float(w->value), 9);
+        view_real(out, (double)as_float(w->value), true);
         break;
     case PROTOBUF_C_TYPE_DOUBLE:
-        put_real(out, as_double(w->value), 17);
+        view_real(out, as_double(w->value), false);
         break;
     case PROTOBUF_C_TYPE_SINT32:
         put_signed(out, (int32_t)unzigzag((uint32_t)w->value));

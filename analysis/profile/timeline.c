@@ -2,8 +2,6 @@
 
 #include "profile/view.h"
 
-#include <math.h>
-
 struct window {
     const struct session *s;
     const struct session_result *r;
@@ -254,21 +252,30 @@ static void put_scenes(const struct window *w)
     buf_byte(w->out, ']');
 }
 
-static void put_background(const struct window *w)
+static void put_span(const struct window *w, uint64_t from, uint64_t to, bool *first)
+{
+    if (!has_span(w, from, to))
+        return;
+    view_comma(w->out, first);
+    buf_text(w->out, "{\"from_us\":");
+    buf_i64(w->out, (int64_t)from);
+    view_key_u64(w->out, "to_us", to);
+    buf_byte(w->out, '}');
+}
+
+/* Foreground: what the parts cover; a part that has not come leaves a gap. */
+static void put_spans(const struct window *w)
 {
     struct view_span span;
     bool first = true;
 
-    buf_text(w->out, ",\"background\":[");
-    for (size_t at = 0; view_next_background(w->s, &at, &span);) {
-        if (!has_span(w, span.from_us, span.to_us))
-            continue;
-        view_comma(w->out, &first);
-        buf_text(w->out, "{\"from_us\":");
-        buf_i64(w->out, (int64_t)span.from_us);
-        view_key_u64(w->out, "to_us", span.to_us);
-        buf_byte(w->out, '}');
-    }
+    buf_text(w->out, ",\"foreground\":[");
+    for (size_t i = 0; i < w->s->n_foreground; i++)
+        put_span(w, w->s->foreground[i].from_us, w->s->foreground[i].to_us, &first);
+    buf_text(w->out, "],\"background\":[");
+    first = true;
+    for (size_t at = 0; view_next_background(w->s, &at, &span);)
+        put_span(w, span.from_us, span.to_us, &first);
     buf_byte(w->out, ']');
 }
 
@@ -314,14 +321,6 @@ static void put_steps(const struct window *w)
     buf_byte(w->out, ']');
 }
 
-static void put_coordinate(struct buf *out, float v)
-{
-    if (isfinite(v))
-        buf_printf(out, "%.9g", (double)v);
-    else
-        buf_text(out, "null");
-}
-
 static void put_position_column(const struct window *w, char column)
 {
     bool first = true;
@@ -336,7 +335,7 @@ static void put_position_column(const struct window *w, char column)
         if (column == 't')
             buf_i64(w->out, (int64_t)p->t_us);
         else
-            put_coordinate(w->out, column == 'x' ? p->x : p->y);
+            view_real(w->out, (double)(column == 'x' ? p->x : p->y), true);
     }
     buf_byte(w->out, ']');
 }
@@ -470,7 +469,7 @@ bool timeline_write(const struct session *s, const struct session_result *r, uin
     put_targets(&w);
     put_hardware(&w);
     put_scenes(&w);
-    put_background(&w);
+    put_spans(&w);
     put_lifecycle(&w);
     put_steps(&w);
     put_positions(&w);

@@ -113,7 +113,7 @@ static void chrome_stack(struct trace *t, const struct part_stack *stack)
     bool first = true;
 
     buf_byte(t->out, '[');
-    for (size_t i = 0; stack && i < stack->n; i++) {
+    for (size_t i = 0; i < stack->n; i++) {
         view_comma(t->out, &first);
         buf_json_string(t->out, frame_text(t, &stack->frames[i]));
     }
@@ -130,6 +130,8 @@ static void chrome_args(struct trace *t, struct args args)
     for (size_t i = 0; i < args.n; i++) {
         const struct arg *a = &args.at[i];
 
+        if (a->type == ARG_STACK && !a->stack)
+            continue;
         view_comma(t->out, &first);
         buf_json_string(t->out, a->name);
         buf_byte(t->out, ':');
@@ -437,7 +439,7 @@ static void event_end(struct trace *t, uint64_t t_us)
 
 static void put_stack(struct trace *t, const struct part_stack *stack)
 {
-    for (size_t i = 0; stack && i < stack->n; i++) {
+    for (size_t i = 0; i < stack->n; i++) {
         struct buf *value = message_begin(&t->value);
 
         put_text(value, ANNOTATION_STRING, frame_text(t, &stack->frames[i]));
@@ -451,6 +453,8 @@ static void put_annotations(struct trace *t, struct args args)
         const struct arg *a = &args.at[i];
         struct buf *annotation = message_begin(&t->annotation);
 
+        if (a->type == ARG_STACK && !a->stack)
+            continue;
         put_text(annotation, ANNOTATION_NAME, a->name);
         if (a->type == ARG_NUMBER)
             put_varint(annotation, ANNOTATION_INT, (uint64_t)a->number);

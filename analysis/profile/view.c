@@ -2,6 +2,9 @@
 
 #include "base/digest.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const view_level_name[4] = {"none", "minor", "normal", "severe"};
@@ -16,11 +19,19 @@ static const char *or_empty(const char *text)
 
 const char *view_scene_key(const struct session *s, const char *mode, const char *map)
 {
-    for (size_t i = 0; i < s->n_scenes; i++)
-        if (strcmp(or_empty(s->scenes[i].mode), or_empty(mode)) == 0 &&
-            strcmp(or_empty(s->scenes[i].map), or_empty(map)) == 0)
-            return or_empty(s->scenes[i].key);
-    return "";
+    const char *other = "";
+
+    mode = or_empty(mode);
+    map = or_empty(map);
+    for (size_t i = 0; i < s->n_scenes; i++) {
+        const struct session_scene *scene = &s->scenes[i];
+
+        if (strcmp(or_empty(scene->mode), mode) == 0 && strcmp(or_empty(scene->map), map) == 0)
+            return or_empty(scene->key);
+        if (!or_empty(scene->mode)[0] && !or_empty(scene->map)[0])
+            other = or_empty(scene->key); /* past MAX_SESSION_SCENES all share one */
+    }
+    return other;
 }
 
 uint64_t view_scene_end(const struct session *s, size_t i)
@@ -54,6 +65,22 @@ void view_hex(const void *bytes, size_t n, struct buf *out)
         at += piece;
         n -= piece;
     }
+}
+
+void view_real(struct buf *out, double v, bool single)
+{
+    char text[32];
+
+    if (!isfinite(v)) {
+        buf_text(out, "null");
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
+            break;
+    }
+    buf_text(out, text);
 }
 
 void view_frame_text(const struct part_stack_frame *f, struct buf *out)

@@ -26,6 +26,9 @@ bool view_next_background(const struct session *s, size_t *at, struct view_span 
 void view_frame_text(const struct part_stack_frame *f, struct buf *out);
 void view_hex(const void *bytes, size_t n, struct buf *out);
 
+/* The shortest decimal that reads back as this float (single) or double; null if not finite. */
+void view_real(struct buf *out, double v, bool single);
+
 /* Commas between the members of an array or object. */
 static inline void view_comma(struct buf *out, bool *first)
 {
