@@ -167,6 +167,18 @@ static void end_frame(struct game *g)
     g->frames++;
 }
 
+/* At most one that blocks a frame: each shows as a long frame of its own. */
+static void run_due_events(struct game *g, uint32_t now_ms)
+{
+    while (g->next_event < g->plan.n && g->plan.events[g->next_event].at_ms <= now_ms) {
+        const struct event *e = &g->plan.events[g->next_event++];
+
+        run_event(g, e);
+        if (e->ms)
+            return;
+    }
+}
+
 static void run_game(struct game *g)
 {
     const uint64_t interval = 1000000 / g->settings->fps;
@@ -179,8 +191,7 @@ static void run_game(struct game *g)
 
         if (elapsed >= length)
             return;
-        while (g->next_event < g->plan.n && g->plan.events[g->next_event].at_ms <= elapsed / 1000)
-            run_event(g, &g->plan.events[g->next_event++]);
+        run_due_events(g, (uint32_t)(elapsed / 1000));
         draw_frame(g, (float)elapsed / 1e6f);
         due += interval;
         if (due > now_us())
