@@ -1,8 +1,10 @@
 /*
  * sketch: exact integer counts of frame times in 552 logarithmic buckets (layout 1), mergeable by
  * addition in any order. B[k] = floor(1000 (101/99)^k + 1/2) microseconds, k = 0..551, 1 ms .. 61.1
- * s; bucket k holds B[k-1] < t <= B[k]. Any quantile is within 1 %. Integer arithmetic only for
- * adding: the SDK and the server agree bit for bit. A struct has one owner; functions are pure.
+ * s; bucket k holds B[k-1] < t <= B[k] and is 2 % wide: any quantile is within that, within 1 %
+ * where times spread over more than a bucket. Integer arithmetic only for adding: the SDK and the
+ * server agree bit for bit. Adding wraps, so that what was added can be taken away. A struct has
+ * one owner; functions are pure.
  */
 #pragma once
 #include "base/buf.h"
@@ -28,7 +30,7 @@ double sketch_quantile_us(const struct sketch *s, double q);
 
 /* Sparse form: layout byte, then varint bucket step and zigzag count for each non-zero bucket. */
 void sketch_write(const struct sketch *s, struct buf *out);
-/* Adds the sparse form (sign +1/-1) to *into; ERR_INVALID on an unknown layout or malformed bytes,
- * *into is then untouched. */
+/* Adds the sparse form (sign +1/-1) to *into; no bytes are an empty sketch. ERR_INVALID on an
+ * unknown layout or malformed bytes, *into is then untouched. */
 bool sketch_read(const void *bytes, size_t n, int sign, struct sketch *into,
                  struct err *err) MUST_CHECK;
