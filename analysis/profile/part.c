@@ -541,6 +541,11 @@ static void take_body(struct decoder *d, const struct field *body)
         d->part.damaged = !arena_full(d->mem);
 }
 
+static bool stopped(const struct decoder *d)
+{
+    return d->part.damaged || d->too_many || arena_full(d->mem);
+}
+
 /* A oneof: of several bodies the last counts. */
 static void take_packet(struct decoder *d, struct cursor packet)
 {
@@ -557,13 +562,8 @@ static void take_packet(struct decoder *d, struct cursor packet)
         take_body(d, &body);
     else
         d->part.unknown_packets++;
-    if (!d->part.damaged)
+    if (!stopped(d))
         d->part.packets++;
-}
-
-static bool stopped(const struct decoder *d)
-{
-    return d->part.damaged || d->too_many || arena_full(d->mem);
 }
 
 static void take_log(struct decoder *d, const unsigned char *bytes, size_t n)
