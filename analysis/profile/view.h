@@ -1,6 +1,6 @@
 /*
- * view: what the timeline, the list of janks and the traces share. Pure; writes into a buffer,
- * which latches failure. Internal to analysis/profile.
+ * view: what the timeline, the list of janks, the traces and other JSON of a session share. Pure;
+ * writes into a buffer, which latches failure.
  */
 #pragma once
 #include "profile/analyse.h"

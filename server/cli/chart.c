@@ -137,7 +137,7 @@ static void draw_frames(const struct chart *c)
         double top =
             FRAME_LOW_MS * pow(FRAME_HIGH_MS / FRAME_LOW_MS, (double)(BAR_ROWS - row) / BAR_ROWS);
 
-        snprintf(scale[row], sizeof scale[row], "%s %.0f ms", row ? "≤" : "≥", top);
+        snprintf(scale[row], sizeof scale[row], "┤ %.0f ms", top);
         begin_line(c, row ? "" : "frame max");
         for (unsigned i = 0; i < c->columns; i++) {
             int eighths = frame_height(r.at[i]) - (BAR_ROWS - 1 - row) * 8;
@@ -321,7 +321,7 @@ static void draw_janks(const struct chart *c)
 
         set_mark(lane, column_of(c, number(jank, "start_us")), by_level[number(jank, "level") & 3]);
     }
-    draw_lane(c, "janks", lane, "▂ ▅ █ by level");
+    draw_lane(c, "janks", lane, ">100 >250 >500 ms");
 }
 
 static void mark_moments(const struct chart *c, const char *list, struct mark m, struct mark *lane)
@@ -363,7 +363,7 @@ static void draw_events(const struct chart *c)
     mark_lifecycle(c, lane);
     mark_moments(c, "feedback", (struct mark){"F", STYLE_BLUE, 4}, lane);
     mark_moments(c, "crashes", (struct mark){"X", STYLE_RED, 5}, lane);
-    draw_lane(c, "events", lane, "X F M S ░, see below");
+    draw_lane(c, "events", lane, "");
     mark_moments(c, "steps", (struct mark){"╵", STYLE_DIM, 1}, steps);
     draw_lane(c, "steps", steps, "");
 }

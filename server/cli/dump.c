@@ -1,41 +1,9 @@
 #include "cli.h"
+#include "local.h"
 
-#include "base/buf.h"
 #include "profile/part.h"
 
-#include <errno.h>
-#include <string.h>
-
-#define MAX_FILE_BYTES ((size_t)64 << 20) /* a session upload is at most 8 MB */
-
-static bool read_all(FILE *f, struct buf *out, struct err *err)
-{
-    unsigned char chunk[65536];
-    size_t n;
-
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
-        buf_put(out, chunk, n);
-    if (ferror(f))
-        return err_set(err, ERR_INVALID, "read failed: %s", strerror(errno));
-    if (!buf_ok(out))
-        return err_set(err, ERR_TOO_BIG, "longer than %zu MB", MAX_FILE_BYTES >> 20);
-    return true;
-}
-
-static bool read_file(const char *path, struct buf *out, struct err *err)
-{
-    bool standard = strcmp(path, "-") == 0;
-    FILE *f = standard ? stdin : fopen(path, "rbe");
-
-    if (!f)
-        return err_set(err, ERR_NOT_FOUND, "%s", strerror(errno));
-
-    bool ok = read_all(f, out, err);
-
-    if (!standard)
-        fclose(f);
-    return ok;
-}
+#include <stdlib.h>
 
 static bool print_line(void *user, const char *text, size_t len)
 {
@@ -55,18 +23,18 @@ int cmd_dump(int argc, char **argv)
         .min_args = 1,
         .max_args = 1};
     struct cli_args args;
-    struct buf file;
     struct err err = {0};
+    unsigned char *file;
+    size_t n;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    buf_init(&file, MAX_FILE_BYTES);
+    file = file_read(args.at[0], &n, &err);
 
-    bool ok = read_file(args.at[0], &file, &err) &&
-              part_dump(file.at, file.len, &part_limits_default, print_line, stdout, &err);
+    bool ok = file && part_dump(file, n, &part_limits_default, print_line, stdout, &err);
 
-    buf_fini(&file);
+    free(file);
     if (fflush(stdout) || ferror(stdout))
         ok = err_set(&err, ERR_INTERNAL, "cannot write the output");
     if (ok)

@@ -1,6 +1,7 @@
 #include "chart.h"
 #include "client.h"
 #include "fields.h"
+#include "local.h"
 #include "trajectory.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 struct options {
     struct client_options client;
     const char *trace, *out, *raw;
-    bool json;
+    bool json, files;
     int64_t width, worst;
     char id[33];
 };
@@ -66,6 +67,25 @@ static bool show(struct client *c, const struct options *o, struct err *err)
     json_decref(timeline);
     json_decref(janks);
     return ok;
+}
+
+/* The same from the session's files, without a server. */
+static bool show_files(const struct options *o, const struct cli_args *files, struct err *err)
+{
+    struct term term = term_on(stdout, (unsigned)o->width);
+    struct local_session x;
+
+    if (!local_session_read(files->at, files->n, chart_columns(&term), &x, err))
+        return false;
+    if (o->json)
+        json_dumpf(x.summary, stdout, JSON_INDENT(2));
+    else
+        trajectory_print(&term,
+                         &(struct trajectory){x.summary, x.timeline, x.janks, (unsigned)o->worst});
+    json_decref(x.summary);
+    json_decref(x.timeline);
+    json_decref(x.janks);
+    return true;
 }
 
 static bool show_json(struct client *c, const struct options *o, struct err *err)
@@ -171,6 +191,17 @@ static bool run(const struct options *o, struct err *err)
     return ok;
 }
 
+static bool options_fit(const struct options *o, const struct cli_args *args, struct err *err)
+{
+    if (o->trace && !o->out)
+        return err_field(err, ERR_INVALID, "-o", "says where the trace goes");
+    if (!o->files && args->n > 1)
+        return err_field(err, ERR_INVALID, "ID", "one session at a time");
+    if (o->files && (o->trace || o->raw))
+        return err_field(err, ERR_INVALID, "--files", "goes with neither --trace nor --raw");
+    return true;
+}
+
 int cmd_session(int argc, char **argv)
 {
     struct options o = {.worst = WORST_JANKS};
@@ -180,30 +211,30 @@ int cmd_session(int argc, char **argv)
         OPT_TEXT("trace", "FORMAT", &o.trace, "download a trace instead: chrome or perfetto"),
         OPT_TEXT("o", "FILE", &o.out, "where the trace goes; - is standard output"),
         OPT_TEXT("raw", "DIR", &o.raw, "download the session's files into a folder instead"),
+        OPT_FLAG("files", &o.files, "read the session from these files instead of a server"),
         OPT_I64("worst", "N", &o.worst, 0, 1000, "janks to tell one by one; default 5"),
         OPT_I64("width", "COLUMNS", &o.width, TERM_MIN_WIDTH, TERM_MAX_WIDTH,
                 "default: the terminal's"),
         OPT_END};
     const struct cli_usage usage = {
         .command = "session",
-        .args = "ID",
+        .args = "ID | --files FILE…",
         .help = "Shows what a session went through: facts, frame times, scenes, a drawn timeline,\n"
                 "its worst janks with causes and stacks, and the last steps.",
         .options = options,
         .min_args = 1,
-        .max_args = 1};
+        .max_args = -1};
     struct cli_args args;
     struct err err = {0};
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    if (o.trace && !o.out) {
-        err_field(&err, ERR_INVALID, "-o", "says where the trace goes");
+    if (!options_fit(&o, &args, &err)) {
         cli_fail(&err);
         return CLI_USAGE;
     }
-    if (!read_id(args.at[0], o.id, &err) || !run(&o, &err))
+    if (o.files ? !show_files(&o, &args, &err) : !read_id(args.at[0], o.id, &err) || !run(&o, &err))
         return cli_fail(&err);
     return CLI_OK;
 }

@@ -81,6 +81,19 @@ static void print_device(const struct term *t, const json_t *s)
     fprintf(t->out, "· tier %lld\n", (long long)number(s, "tier"));
 }
 
+static void print_evidence(const struct term *t, const json_t *s)
+{
+    const json_t *lines = json_object_get(json_object_get(s, "detail"), "evidence");
+
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const char *line = json_string_value(json_array_get(lines, i));
+
+        fact(t, "");
+        term_text(t, line ? line : "", t->width - NAME_COLUMNS);
+        fputc('\n', t->out);
+    }
+}
+
 static void print_environment(const struct term *t, const json_t *s)
 {
     const json_t *names = json_object_get(s, "environment");
@@ -98,6 +111,20 @@ static void print_environment(const struct term *t, const json_t *s)
     if (json_is_true(json_object_get(s, "excluded")))
         fputs("· kept out of statistics", t->out);
     fputc('\n', t->out);
+    print_evidence(t, s);
+}
+
+static void print_end(const struct term *t, const json_t *s)
+{
+    const char *reason = string(json_object_get(s, "detail"), "end_reason");
+
+    fact(t, "ended");
+    if (!json_is_true(json_object_get(s, "ended")))
+        fputs("no end packet has come\n", t->out);
+    else if (strcmp(reason, "recovered") == 0)
+        term_put(t, STYLE_YELLOW, "by the next launch: killed or crashed\n");
+    else
+        fputs("by the game\n", t->out);
 }
 
 static void print_times(const struct term *t, const json_t *s)
@@ -109,38 +136,42 @@ static void print_times(const struct term *t, const json_t *s)
     if (gmtime_r(&start, &utc))
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
     fact(t, "began");
-    fprintf(t->out, "%s by the phone's clock; received ", text);
-    word(t, string(s, "received_at"));
+    fprintf(t->out, "%s by the phone's clock", text);
+    if (string(s, "received_at")[0]) {
+        fputs(" · received ", t->out);
+        word(t, string(s, "received_at"));
+    }
     fputc('\n', t->out);
     fact(t, "lasted");
     print_moment(t, number(s, "duration_us"));
-    fputs(", of which in the foreground ", t->out);
+    fputs(" · foreground ", t->out);
     print_moment(t, number(s, "foreground_us"));
-    fprintf(t->out, " · %lld parts, ", (long long)number(s, "parts"));
+    fprintf(t->out, " · %lld parts · ", (long long)number(s, "parts"));
     word(t, string(s, "state"));
-    fputs(json_is_true(json_object_get(s, "ended")) ? "(ended)\n" : "(no end packet)\n", t->out);
+    fputc('\n', t->out);
+    print_end(t, s);
 }
 
 static void print_frame_times(const struct term *t, const json_t *s)
 {
-    int64_t frames = number(s, "frames");
-
     fact(t, "frames");
-    fprintf(t->out, "%lld · mean %.1f ms · P50 %.1f · P90 %.1f · P95 %.1f · P99 %.1f · max %.1f ms",
-            (long long)frames, ms(s, "mean_us"), ms(s, "p50_us"), ms(s, "p90_us"), ms(s, "p95_us"),
-            ms(s, "p99_us"), ms(s, "max_us"));
-    fputs(json_is_true(json_object_get(s, "from_summary")) ? " · from the summary packet\n" : "\n",
-          t->out);
+    fprintf(t->out, "%lld · mean %.1f ms · max %.1f ms%s\n", (long long)number(s, "frames"),
+            ms(s, "mean_us"), ms(s, "max_us"),
+            json_is_true(json_object_get(s, "from_summary")) ? " · from the summary packet" : "");
+    fact(t, "");
+    fprintf(t->out, "P50 %.1f · P90 %.1f · P95 %.1f · P99 %.1f ms\n", ms(s, "p50_us"),
+            ms(s, "p90_us"), ms(s, "p95_us"), ms(s, "p99_us"));
 }
 
 static void print_jank_counts(const struct term *t, const json_t *s)
 {
     fact(t, "janks");
-    fprintf(t->out, "%lld over 100 ms · %lld over 250 · %lld over 500 · %.1f s in all\n",
+    fprintf(t->out,
+            "minor (>100 ms) %lld · normal (>250) %lld · severe (>500) %lld · %.1f s in all\n",
             (long long)number(s, "janks_minor"), (long long)number(s, "janks_normal"),
             (long long)number(s, "janks_severe"), ms(s, "jank_us") / 1000);
     fact(t, "");
-    fprintf(t->out, "PerfDog %lld, big %lld · missed frames (2 intervals or more) %lld",
+    fprintf(t->out, "PerfDog jank %lld, big %lld · frames of 2 target intervals or more %lld",
             (long long)number(s, "perfdog_janks"), (long long)number(s, "perfdog_big_janks"),
             (long long)number(s, "missed_frames"));
     if (json_is_true(json_object_get(s, "slow_session")))
@@ -160,6 +191,29 @@ static void print_hardware(const struct term *t, const json_t *s)
     if (heat)
         fprintf(t->out, "battery up to %.1f °C · ", (double)heat / 1000);
     fprintf(t->out, "throttled %.1f s\n", ms(s, "throttled_us") / 1000);
+}
+
+/* What the SDK itself cost, and could not do. */
+static void print_sdk(const struct term *t, const json_t *s)
+{
+    const json_t *report = json_object_get(json_object_get(s, "detail"), "self_report");
+    const json_t *off = json_object_get(report, "collectors_off");
+
+    if (!json_is_object(report))
+        return;
+    fact(t, "SDK");
+    fprintf(
+        t->out, "%.1f s CPU · %lld KB written · %lld frames and %lld samples dropped\n",
+        (double)number(report, "cpu_us") / 1e6, (long long)(number(report, "bytes_written") / 1024),
+        (long long)number(report, "dropped_frames"), (long long)number(report, "dropped_samples"));
+    for (size_t i = 0; i < json_array_size(off); i++) {
+        fact(t, "");
+        fputs("switched off: ", t->out);
+        word(t, string(json_array_get(off, i), "name"));
+        fputs("· ", t->out);
+        term_text(t, string(json_array_get(off, i), "reason"), t->width / 2);
+        fputc('\n', t->out);
+    }
 }
 
 /* What was kept out of the numbers, by reason. */
@@ -197,6 +251,7 @@ static void print_facts(const struct term *t, const json_t *s)
     print_frame_times(t, s);
     print_jank_counts(t, s);
     print_hardware(t, s);
+    print_sdk(t, s);
     print_invalid(t, s);
 }
 
@@ -205,7 +260,7 @@ static void print_facts(const struct term *t, const json_t *s)
 static void print_scene(const struct term *t, const json_t *slice, unsigned name_columns)
 {
     term_cell(t, string(slice, "scene"), name_columns);
-    fprintf(t->out, "%9.1f %8lld %7.1f %7.1f %7.1f %8.1f %6lld %6lld %6lld\n",
+    fprintf(t->out, "%8.1f %7lld %6.1f %6.1f %6.1f %7.1f %5lld %5lld %5lld\n",
             (double)number(slice, "foreground_us") / 1e6, (long long)number(slice, "frames"),
             ms(slice, "p50_us"), ms(slice, "p90_us"), ms(slice, "p99_us"), ms(slice, "max_us"),
             (long long)number(slice, "janks_minor"), (long long)number(slice, "janks_normal"),
@@ -215,7 +270,7 @@ static void print_scene(const struct term *t, const json_t *slice, unsigned name
 static void print_scenes(const struct term *t, const json_t *summary)
 {
     const json_t *slices = json_object_get(json_object_get(summary, "detail"), "slices");
-    unsigned name_columns = t->width - 75 > 40 ? 40 : t->width - 75 < 12 ? 12 : t->width - 75;
+    unsigned name_columns = t->width - 64 > 40 ? 40 : t->width - 64;
     bool any = false;
 
     for (size_t i = 0; i < json_array_size(slices); i++) {
@@ -227,7 +282,7 @@ static void print_scenes(const struct term *t, const json_t *summary)
             heading(t, "Scenes");
             term_style(t, STYLE_DIM);
             term_cell(t, "scene", name_columns);
-            fprintf(t->out, "%9s %8s %7s %7s %7s %8s %6s %6s %6s\n", "seconds", "frames", "P50",
+            fprintf(t->out, "%8s %7s %6s %6s %6s %7s %5s %5s %5s\n", "seconds", "frames", "P50",
                     "P90", "P99", "max ms", ">100", ">250", ">500");
             term_style(t, STYLE_PLAIN);
         }
@@ -268,7 +323,7 @@ static void print_stack_frame(const struct term *t, const json_t *frame)
 
 static void print_stack(const struct term *t, const json_t *stack)
 {
-    const json_t *frames = json_object_get(stack, "frames");
+    const json_t *frames = json_is_array(stack) ? stack : json_object_get(stack, "frames");
     size_t n = json_array_size(frames), shown = n < MAX_STACK_FRAMES ? n : MAX_STACK_FRAMES;
 
     for (size_t i = 0; i < shown; i++)
@@ -361,6 +416,8 @@ static void begin_event(const struct term *t, const json_t *event)
     else
         fputs("(time unknown)", t->out);
     fputs("  ", t->out);
+    if (strcmp(string(event, "source"), "posted") == 0)
+        term_put(t, STYLE_DIM, "posted ");
 }
 
 static void print_crash(const struct term *t, const json_t *timeline, const json_t *crash)
@@ -371,7 +428,8 @@ static void print_crash(const struct term *t, const json_t *timeline, const json
         fprintf(t->out, "signal %lld ", (long long)number(crash, "signal"));
     term_text(t, string(crash, "reason"), t->width - 32);
     fputc('\n', t->out);
-    print_steps_before(t, timeline, number(crash, "t_us"));
+    if (json_is_integer(json_object_get(crash, "t_us")))
+        print_steps_before(t, timeline, number(crash, "t_us"));
     print_stack(t, json_object_get(crash, "stack"));
 }
 
@@ -384,16 +442,24 @@ static void print_feedback(const struct term *t, const json_t *feedback)
     fputc('\n', t->out);
 }
 
-static void print_reports(const struct term *t, const json_t *timeline)
+/* The summary's list has those posted to the session too; without a server there is the timeline's
+ * alone. */
+static const json_t *reports_of(const struct trajectory *x, const char *name)
 {
-    const json_t *crashes = json_object_get(timeline, "crashes"),
-                 *feedback = json_object_get(timeline, "feedback");
+    const json_t *list = json_object_get(x->summary, name);
+
+    return list ? list : json_object_get(x->timeline, name);
+}
+
+static void print_reports(const struct term *t, const struct trajectory *x)
+{
+    const json_t *crashes = reports_of(x, "crashes"), *feedback = reports_of(x, "feedback");
 
     if (!json_array_size(crashes) && !json_array_size(feedback))
         return;
     heading(t, "Crashes and feedback");
     for (size_t i = 0; i < json_array_size(crashes); i++)
-        print_crash(t, timeline, json_array_get(crashes, i));
+        print_crash(t, x->timeline, json_array_get(crashes, i));
     for (size_t i = 0; i < json_array_size(feedback); i++)
         print_feedback(t, json_array_get(feedback, i));
 }
@@ -424,6 +490,6 @@ void trajectory_print(const struct term *t, const struct trajectory *x)
         chart_draw(t, x->timeline);
     }
     print_worst(t, x);
-    print_reports(t, x->timeline);
+    print_reports(t, x);
     print_last_steps(t, x->timeline);
 }
