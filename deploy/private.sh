@@ -2,11 +2,12 @@
 # cluster on a unix socket only, and framewatchd on a loopback port. Sourced, not run:
 #   . deploy/private.sh
 #   private_begin DIR                  chooses whom to run as; makes DIR
-#   private_pg_start [CONF_LINE…]      sets FW_DB for framewatchd and framewatch
+#   private_pg_start [CONF_LINE…]
 #   private_server_start BIN PORT [ARG…]
 #   private_server_stop, private_pg_stop
-# Each prints a message on stderr and returns 1 on failure. PostgreSQL refuses to run as root: then
-# both run as its system user `postgres`.
+# FW_DB and FW_DATABASE then name the database for framewatch and framewatchd. Each function prints a
+# message on stderr and returns 1 on failure. PostgreSQL refuses to run as root: started by root, both
+# run as its system user `postgres`.
 
 private_die() {
     echo "$*" >&2
@@ -48,6 +49,7 @@ private_begin() { # DIR
         }
     fi
     export FW_DB="host=$private_socket user=framewatch dbname=framewatch"
+    export FW_DATABASE=$FW_DB
 }
 
 private_pg_pid() {

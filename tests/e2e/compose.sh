@@ -55,9 +55,8 @@ ready() { [ "$(curl -s -m 3 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$FW
 tool() { # KEY ARG…: the tool, in the project's network
     local key=$1
     shift
-    podman run --rm --network "$network" -v "$PWD/var/secrets/db_password:/run/secrets/db_password:ro" \
-        -e FW_DB="host=postgres user=framewatch dbname=framewatch" \
-        -e FW_DB_PASSWORD_FILE=/run/secrets/db_password -e FW_URL=http://server:7070 -e FW_KEY="$key" \
+    podman run --rm --network "$network" -e FW_URL=http://server:7070 -e FW_KEY="$key" \
+        -e FW_DB="$(sed -n 's/^database = //p' var/secrets/framewatchd.conf)" \
         --entrypoint framewatch "$image" "$@"
 }
 
