@@ -466,10 +466,20 @@ void db_copy_date(struct db *db, int32_t days_since_2000)
     db_copy_i32(db, days_since_2000);
 }
 
-void db_copy_bytes(struct db *db, const void *bytes, size_t n)
+void db_copy_open(struct db *db, size_t n)
 {
     put_big_endian(&db->copy, n, 4);
+}
+
+void db_copy_more(struct db *db, const void *bytes, size_t n)
+{
     buf_put(&db->copy, bytes, n);
+}
+
+void db_copy_bytes(struct db *db, const void *bytes, size_t n)
+{
+    db_copy_open(db, n);
+    db_copy_more(db, bytes, n);
 }
 
 static bool copy_result(struct db *db, bool sent, struct err *err)

@@ -170,6 +170,9 @@ void db_copy_i32(struct db *db, int32_t v);
 void db_copy_i64(struct db *db, int64_t v);
 void db_copy_date(struct db *db, int32_t days_since_2000);
 void db_copy_bytes(struct db *db, const void *bytes, size_t n); /* bytea or uuid */
+/* The same value in pieces: db_copy_open(its length), then db_copy_more() until it is whole. */
+void db_copy_open(struct db *db, size_t n);
+void db_copy_more(struct db *db, const void *bytes, size_t n);
 bool db_copy_end(struct db *db, struct err *err) MUST_CHECK;
 
 /* Run a script of several statements (migrations). */

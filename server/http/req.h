@@ -45,6 +45,7 @@ struct req {
     json_t *json;      /* of the body, after req_json() */
     struct http_reply *reply;
     const struct http_headers *headers;
+    const struct uri *uri; /* query arguments, for req_query() */
 };
 
 /* Request header or query argument (percent-decoded), NULL if absent. */

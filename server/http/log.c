@@ -1,0 +1,309 @@
+#include "server/http/log.h"
+
+#include "server/http/clock.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (256u * 1024)
+#define FLUSH_MS 100
+
+static struct {
+    pthread_mutex_t lock; /* guards filling, len, stopping */
+    pthread_cond_t wake;
+    pthread_t thread;
+    char *filling, *writing;
+    size_t len;
+    bool stopping;
+    int fd;
+    _Atomic bool open;
+    _Atomic int level;
+    _Atomic uint64_t dropped;
+    uint64_t told; /* of dropped; writer only */
+} log_state = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .level = LOG_INFO};
+
+static void write_all(int fd, const char *text, size_t n)
+{
+    while (n) {
+        ssize_t done = write(fd, text, n);
+
+        if (done <= 0)
+            return; /* nowhere left to say it */
+        text += done;
+        n -= (size_t)done;
+    }
+}
+
+static void tell_dropped(void)
+{
+    uint64_t dropped = atomic_load(&log_state.dropped);
+    char text[96];
+
+    if (dropped == log_state.told)
+        return;
+    int n = snprintf(text, sizeof text, "level=warn msg=\"log lines dropped\" lines=%" PRIu64 "\n",
+                     dropped - log_state.told);
+    log_state.told = dropped;
+    write_all(log_state.fd, text, (size_t)n);
+}
+
+/* With the lock held: the filled buffer, swapped for the empty one. */
+static size_t take(char **out)
+{
+    size_t n = log_state.len;
+
+    *out = log_state.filling;
+    log_state.filling = log_state.writing;
+    log_state.writing = *out;
+    log_state.len = 0;
+    return n;
+}
+
+static void *write_lines(void *unused)
+{
+    bool stopping;
+
+    (void)unused;
+    do {
+        struct timespec deadline = monotonic_in(FLUSH_MS);
+        char *text;
+
+        pthread_mutex_lock(&log_state.lock);
+        if (!log_state.stopping && log_state.len < BUFFER_BYTES / 2)
+            pthread_cond_timedwait(&log_state.wake, &log_state.lock, &deadline);
+        stopping = log_state.stopping;
+        size_t n = take(&text);
+        pthread_mutex_unlock(&log_state.lock);
+        write_all(log_state.fd, text, n);
+        tell_dropped();
+    } while (!stopping);
+    return NULL;
+}
+
+bool log_open(int fd, enum log_level level, struct err *err)
+{
+    pthread_condattr_t attr;
+
+    log_state.filling = malloc(BUFFER_BYTES);
+    log_state.writing = malloc(BUFFER_BYTES);
+    log_state.fd = fd;
+    log_state.len = 0;
+    log_state.stopping = false;
+    atomic_store(&log_state.level, (int)level);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&log_state.wake, &attr);
+    pthread_condattr_destroy(&attr);
+    if (!log_state.filling || !log_state.writing ||
+        pthread_create(&log_state.thread, NULL, write_lines, NULL) != 0) {
+        free(log_state.filling);
+        free(log_state.writing);
+        return err_set(err, ERR_INTERNAL, "cannot start the log's thread");
+    }
+    atomic_store(&log_state.open, true);
+    return true;
+}
+
+void log_close(void)
+{
+    if (!atomic_load(&log_state.open))
+        return;
+    pthread_mutex_lock(&log_state.lock);
+    atomic_store(&log_state.open, false);
+    log_state.stopping = true;
+    pthread_cond_signal(&log_state.wake);
+    pthread_mutex_unlock(&log_state.lock);
+    pthread_join(log_state.thread, NULL);
+    pthread_cond_destroy(&log_state.wake);
+    free(log_state.filling);
+    free(log_state.writing);
+}
+
+bool log_on(enum log_level level)
+{
+    return (int)level <= atomic_load_explicit(&log_state.level, memory_order_relaxed);
+}
+
+uint64_t log_dropped(void)
+{
+    return atomic_load(&log_state.dropped);
+}
+
+static void put(struct log_line *l, const char *text, size_t n)
+{
+    size_t room = sizeof l->text - 1 - l->len; /* the newline always fits */
+
+    if (n > room)
+        n = room;
+    memcpy(l->text + l->len, text, n);
+    l->len += n;
+}
+
+static void put_text(struct log_line *l, const char *text)
+{
+    put(l, text, strlen(text));
+}
+
+static bool plain(const char *value)
+{
+    if (!*value)
+        return false;
+    for (; *value; value++)
+        if ((unsigned char)*value <= ' ' || *value == '"' || *value == '=' || *value == '\\' ||
+            (unsigned char)*value >= 0x7f)
+            return false;
+    return true;
+}
+
+static void put_quoted(struct log_line *l, const char *value)
+{
+    put(l, "\"", 1);
+    for (; *value; value++) {
+        char escaped[8];
+        unsigned char c = (unsigned char)*value;
+
+        if (c == '"' || c == '\\')
+            put(l, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\%c", c));
+        else if (c < ' ' || c == 0x7f)
+            put(l, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", c));
+        else
+            put(l, value, 1);
+    }
+    put(l, "\"", 1);
+}
+
+static void put_value(struct log_line *l, const char *value)
+{
+    if (plain(value))
+        put_text(l, value);
+    else
+        put_quoted(l, value);
+}
+
+static void put_digits(struct log_line *l, uint64_t v, unsigned at_least)
+{
+    char text[24];
+    size_t at = sizeof text;
+
+    do
+        text[--at] = (char)('0' + v % 10);
+    while ((v /= 10) || sizeof text - at < at_least);
+    put(l, text + at, sizeof text - at);
+}
+
+static void put_time(struct log_line *l)
+{
+    static _Thread_local time_t second;
+    static _Thread_local char text[24]; /* of that second */
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (now.tv_sec != second) {
+        struct tm utc;
+
+        gmtime_r(&now.tv_sec, &utc);
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+        second = now.tv_sec;
+    }
+    put_text(l, text);
+    put(l, ".", 1);
+    put_digits(l, (uint64_t)now.tv_nsec / 1000000, 3);
+    put(l, "Z", 1);
+}
+
+void log_begin(struct log_line *l, enum log_level level, const char *msg)
+{
+    static const char *const name[] = {"error", "warn", "info", "debug"};
+
+    l->len = 0;
+    put_text(l, "ts=");
+    put_time(l);
+    put_text(l, " level=");
+    put_text(l, name[level]);
+    put_text(l, " msg=");
+    put_value(l, msg);
+}
+
+static void put_name(struct log_line *l, const char *name)
+{
+    put(l, " ", 1);
+    put_text(l, name);
+    put(l, "=", 1);
+}
+
+void log_text(struct log_line *l, const char *name, const char *value)
+{
+    put_name(l, name);
+    put_value(l, value);
+}
+
+void log_i64(struct log_line *l, const char *name, int64_t value)
+{
+    put_name(l, name);
+    if (value < 0)
+        put(l, "-", 1);
+    put_digits(l, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 1);
+}
+
+void log_ms(struct log_line *l, const char *name, int64_t us)
+{
+    put_name(l, name);
+    put_digits(l, (uint64_t)us / 1000, 1);
+    put(l, ".", 1);
+    put_digits(l, (uint64_t)us % 1000, 3);
+}
+
+void log_end(struct log_line *l)
+{
+    l->text[l->len++] = '\n';
+    if (!atomic_load(&log_state.open)) {
+        write_all(STDERR_FILENO, l->text, l->len);
+        return;
+    }
+    pthread_mutex_lock(&log_state.lock);
+    if (log_state.stopping || BUFFER_BYTES - log_state.len < l->len) {
+        atomic_fetch_add(&log_state.dropped, 1);
+    } else {
+        memcpy(log_state.filling + log_state.len, l->text, l->len);
+        log_state.len += l->len;
+    }
+    if (log_state.len >= BUFFER_BYTES / 2)
+        pthread_cond_signal(&log_state.wake);
+    pthread_mutex_unlock(&log_state.lock);
+}
+
+void log_fields(enum log_level level, const char *msg, const char *fmt, ...)
+{
+    struct log_line l;
+    char fields[LOG_LINE_BYTES];
+    va_list ap;
+
+    if (!log_on(level))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(fields, sizeof fields, fmt, ap);
+    va_end(ap);
+    log_begin(&l, level, msg);
+    put(&l, " ", 1);
+    put_text(&l, fields);
+    log_end(&l);
+}
+
+void log_err(enum log_level level, const char *msg, const struct err *err)
+{
+    struct log_line l;
+
+    if (!log_on(level))
+        return;
+    log_begin(&l, level, msg);
+    if (err->field[0])
+        log_text(&l, "field", err->field);
+    log_text(&l, "error", err->text);
+    log_end(&l);
+}

@@ -1,0 +1,37 @@
+/*
+ * log: logfmt lines of the whole process, one write for many lines.
+ *
+ * Lines go into a buffer and a thread of the log writes them out, so no thread that serves requests
+ * ever waits for the terminal or the disk. When the writer cannot keep up lines are dropped and
+ * counted; the count is logged as soon as there is room. Thread-safe between log_open and
+ * log_close; outside of that lines go straight to stderr.
+ */
+#pragma once
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+bool log_open(int fd, enum log_level level, struct err *err) MUST_CHECK;
+void log_close(void); /* writes what is left */
+bool log_on(enum log_level level);
+uint64_t log_dropped(void); /* lines, since start */
+
+/* One line: log_begin, fields, log_end. Values are quoted where logfmt wants it; a line that is too
+ * long loses its end. */
+#define LOG_LINE_BYTES 1024
+struct log_line {
+    size_t len;
+    char text[LOG_LINE_BYTES];
+};
+void log_begin(struct log_line *l, enum log_level level, const char *msg);
+void log_text(struct log_line *l, const char *name, const char *value);
+void log_i64(struct log_line *l, const char *name, int64_t value);
+void log_ms(struct log_line *l, const char *name, int64_t us); /* as 12.345 */
+void log_end(struct log_line *l);
+
+/* A line whose fields are already logfmt. */
+void log_fields(enum log_level level, const char *msg, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void log_err(enum log_level level, const char *msg, const struct err *err);
