@@ -18,22 +18,23 @@ struct histogram {
 };
 
 #define TIME_BOUNDS                                                                                \
-    12,                                                                                            \
-    {                                                                                              \
-        1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 2500000, 10000000  \
-    }
+    .n = 12, .bound = {1000,   2500,   5000,   10000,   25000,   50000,                            \
+                       100000, 250000, 500000, 1000000, 2500000, 10000000}
 
 static struct histogram histograms[HIST_N] = {
-    [HIST_request_seconds] = {"framewatch_http_request_seconds",
-                              "Time from the request's first line to its answer.", 1e-6,
+    [HIST_request_seconds] = {.name = "framewatch_http_request_seconds",
+                              .help = "Time from the request's first line to its answer.",
+                              .unit = 1e-6,
                               TIME_BOUNDS},
-    [HIST_commit_seconds] = {"framewatch_commit_seconds", "Time of a committer's transaction.",
-                             1e-6, TIME_BOUNDS},
-    [HIST_commit_batch_ops] = {"framewatch_commit_batch_ops",
-                               "Creations and chunks in a committer's transaction.",
-                               1,
-                               9,
-                               {1, 2, 4, 8, 16, 32, 64, 128, 256}},
+    [HIST_commit_seconds] = {.name = "framewatch_commit_seconds",
+                             .help = "Time of a committer's transaction.",
+                             .unit = 1e-6,
+                             TIME_BOUNDS},
+    [HIST_commit_batch_ops] = {.name = "framewatch_commit_batch_ops",
+                               .help = "Creations and chunks in a committer's transaction.",
+                               .unit = 1,
+                               .n = 9,
+                               .bound = {1, 2, 4, 8, 16, 32, 64, 128, 256}},
 };
 
 static _Atomic uint64_t counters[COUNT_N];
