@@ -32,7 +32,6 @@
     X("POST", "/v1/jobs/{id}/retry", ROLE_ADMIN, 0, job_retry, false)                              \
     X("GET", "/v1/openapi.json", ROLE_NONE, 0, openapi_get, true)                                  \
     X("GET", "/metrics", ROLE_NONE, 0, metrics_get, true)                                          \
-    X("GET", "/healthz", ROLE_NONE, 0, health_get, true)                                           \
     X("GET", "/readyz", ROLE_NONE, 0, ready_get, false)
 
 #define X(method, pattern, role, limit, handler, no_db)                                            \

@@ -1,5 +1,5 @@
-/* What operators and tools ask of the server itself: /metrics, /healthz, /readyz and the API's
- * document. */
+/* What operators and tools ask of the server itself: /metrics, /readyz and the API's
+ * document. (/healthz is answered by the listener itself.) */
 #include "server/api/handlers.h"
 #include "server/api/session_rows.h"
 
@@ -239,11 +239,6 @@ bool metrics_get(struct req *r, struct err *err)
         return reply_buf(r, 200, "text/plain; version=0.0.4; charset=utf-8", &b, err);
     buf_fini(&b);
     return out_of_memory(err);
-}
-
-bool health_get(struct req *r, struct err *err)
-{
-    return reply_json(r, 200, json_pack("{s:s}", "status", "ok"), err);
 }
 
 bool ready_get(struct req *r, struct err *err)

@@ -225,7 +225,7 @@ static bool read_part(struct req *r, struct arena *mem, struct stored_part *out,
     struct stored_parts parts, one = {out, 1};
 
     if (!req_param_id(r, 0, id, err) ||
-        !parts_list(r->db, shard_of(r->who.app, id), id, 0, mem, &parts, err))
+        !parts_list(r->db, shard_of(r->who.app, id), id, false, 0, mem, &parts, err))
         return false;
     if (!parts.n)
         return err_set(err, ERR_NOT_FOUND, "no such session");

@@ -17,9 +17,8 @@
 #define MAX_DEBUG_ID 32 /* bytes */
 #define MAX_CATEGORY 32
 #define MAX_FEEDBACK 2000
-#define MAX_SESSION_US INT64_C(31536000000000) /* a year */
 
-static const struct range time_us = {0, MAX_SESSION_US, 0};
+static const struct range time_us = {0, (int64_t)MAX_SESSION_US, 0};
 
 /* What differs between a crash and feedback. */
 struct event {

@@ -308,8 +308,12 @@ bool openapi_check(const json_t *doc, const char *method, const char *path, int 
         return err_set(err, ERR_INVALID, "%s %s is not described", method, path);
     snprintf(code, sizeof code, "%d", status);
 
-    const json_t *answer =
-        resolve(doc, json_object_get(json_object_get(operation, "responses"), code));
+    const json_t *answers = json_object_get(operation, "responses");
+    const json_t *answer = json_object_get(answers, code);
+
+    if (!answer && status >= 400)
+        answer = json_object_get(answers, "default");
+    answer = resolve(doc, answer);
 
     if (!answer)
         return err_set(err, ERR_INVALID, "%s %s: status %d is not described", method, path, status);
