@@ -30,13 +30,23 @@ unsigned chart_columns(const struct term *t)
     return t->width - LABEL_COLUMNS - SCALE_COLUMNS;
 }
 
+/* Begin of a column, as the server cuts its buckets. */
+static int64_t column_begin(const struct chart *c, unsigned column)
+{
+    return c->from_us + (int64_t)((__int128)(c->to_us - c->from_us) * column / c->columns);
+}
+
 static unsigned column_of(const struct chart *c, int64_t t_us)
 {
-    double share = (double)(t_us - c->from_us) / (double)(c->to_us - c->from_us);
-
-    if (!(share > 0))
+    if (t_us <= c->from_us)
         return 0;
-    return share >= 1 ? c->columns - 1 : (unsigned)(share * c->columns);
+    if (t_us >= c->to_us)
+        return c->columns - 1;
+
+    unsigned column =
+        (unsigned)((__int128)(t_us - c->from_us) * c->columns / (c->to_us - c->from_us));
+
+    return column + (column_begin(c, column + 1) <= t_us);
 }
 
 static void clear(const struct chart *c, struct row *r)
@@ -374,13 +384,13 @@ static void draw_axis(const struct chart *c)
 
     begin_line(c, "");
     for (unsigned column = 0; column + 8 <= c->columns; column += every) {
-        double s =
-            ((double)c->from_us + (double)column / c->columns * (double)(c->to_us - c->from_us)) /
-            1e6;
-        char text[32];
+        int64_t s = column_begin(c, column) / 1000000;
+        char text[64];
 
+        if (column < used)
+            continue; /* the label before it is long */
         term_spaces(c->term, column - used);
-        snprintf(text, sizeof text, "└%d:%02d", (int)(s / 60), (int)s % 60);
+        snprintf(text, sizeof text, "└%lld:%02lld", (long long)(s / 60), (long long)(s % 60));
         term_put(c->term, STYLE_DIM, text);
         used = column + term_columns(text);
     }
@@ -395,7 +405,7 @@ void chart_draw(const struct term *t, const json_t *timeline)
                       .to_us = number(timeline, "to_us"),
                       .columns = chart_columns(t)};
 
-    if (c.to_us <= c.from_us)
+    if (c.from_us < 0 || c.to_us <= c.from_us)
         return;
     draw_frames(&c);
     draw_janks(&c);

@@ -136,17 +136,17 @@ static void print_times(const struct term *t, const json_t *s)
     if (gmtime_r(&start, &utc))
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
     fact(t, "began");
-    fprintf(t->out, "%s by the phone's clock", text);
+    fprintf(t->out, "%s by the phone's clock\n", text);
     if (string(s, "received_at")[0]) {
-        fputs(" · received ", t->out);
+        fact(t, "received");
         word(t, string(s, "received_at"));
+        fputc('\n', t->out);
     }
-    fputc('\n', t->out);
     fact(t, "lasted");
     print_moment(t, number(s, "duration_us"));
     fputs(" · foreground ", t->out);
     print_moment(t, number(s, "foreground_us"));
-    fprintf(t->out, " · %lld parts · ", (long long)number(s, "parts"));
+    fprintf(t->out, " · parts: %lld · ", (long long)number(s, "parts"));
     word(t, string(s, "state"));
     fputc('\n', t->out);
     print_end(t, s);
