@@ -61,7 +61,6 @@ struct chunk_op {
     int64_t expect;       /* bytes to come: refused now if they could not be taken */
     struct block *blocks; /* the chunk; may be empty */
     size_t len;
-    uint32_t crc32c;
     struct chunk_answer answer;
     void (*done)(struct chunk_op *op);
     bool accepted, skip; /* the store's own */

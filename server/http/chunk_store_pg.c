@@ -13,7 +13,10 @@
 #define BATCH_OPS 256
 #define BATCH_BYTES (16u * 1024 * 1024)
 #define BATCH_MEMORY (32u * 1024 * 1024) /* of the statements' arguments */
-#define TRIES 3                          /* of a batch that met a deadlock */
+/* A row of upload_chunk that fills one page. Longer ones would go to the TOAST table, 2 KB a row,
+ * each with an index entry and a log record: that costs the database twice as much. */
+#define ROW_BYTES 8064
+#define TRIES 3 /* of a batch that met a deadlock */
 
 struct chunk_store {
     struct chunk_store_config config;
@@ -374,17 +377,63 @@ static bool lock_rows(struct batch *b, struct err *err)
     return true;
 }
 
-static void copy_chunk(struct db *db, const struct upload_state *row, const struct chunk_op *op)
+/* Reads along a list of blocks. */
+struct block_cursor {
+    const struct block *block;
+    size_t at; /* in it */
+};
+
+static const unsigned char *block_bytes(struct block_cursor *c, size_t *n)
+{
+    if (c->at == c->block->len) {
+        c->block = c->block->next;
+        c->at = 0;
+    }
+    if (*n > c->block->len - c->at)
+        *n = c->block->len - c->at;
+    c->at += *n;
+    return c->block->bytes + c->at - *n;
+}
+
+static uint32_t crc_of(struct block_cursor c, size_t len)
+{
+    uint32_t crc = 0;
+
+    for (size_t n; len; len -= n) {
+        n = len;
+        const unsigned char *bytes = block_bytes(&c, &n);
+
+        crc = crc32c(crc, bytes, n);
+    }
+    return crc;
+}
+
+static void copy_slice(struct db *db, const struct upload_state *row, int64_t at,
+                       struct block_cursor *c, size_t len)
 {
     db_copy_row(db, 6);
     db_copy_date(db, row->day);
     db_copy_i32(db, (int32_t)row->key.shard);
     db_copy_bytes(db, row->key.id, sizeof row->key.id);
-    db_copy_i64(db, op->at);
-    db_copy_i64(db, op->crc32c);
-    db_copy_open(db, op->len);
-    for (const struct block *block = op->blocks; block; block = block->next)
-        db_copy_more(db, block->bytes, block->len);
+    db_copy_i64(db, at);
+    db_copy_i64(db, crc_of(*c, len));
+    db_copy_open(db, len);
+    for (size_t n; len; len -= n) {
+        n = len;
+        const unsigned char *bytes = block_bytes(c, &n);
+
+        db_copy_more(db, bytes, n);
+    }
+}
+
+static void copy_chunk(struct db *db, const struct upload_state *row, const struct chunk_op *op)
+{
+    struct block_cursor c = {op->blocks, 0};
+
+    for (size_t done = 0, n; done < op->len; done += n) {
+        n = op->len - done < ROW_BYTES ? op->len - done : ROW_BYTES;
+        copy_slice(db, row, op->at + (int64_t)done, &c, n);
+    }
 }
 
 static bool copy_chunks(struct batch *b, struct err *err)

@@ -69,6 +69,7 @@ struct upload_request {
     struct chunk_op op;
     struct tus_checksum checksum;
     struct digest *digest;
+    uint32_t crc32c; /* of the body so far, if that is its checksum */
     struct tus_partials partials;
     const char *concat;     /* header to echo */
     struct block *last;     /* of op.blocks */

@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Where libmicrohttpd keeps a request's head and what it read of the body; mapped, so a connection
- * only takes what it uses. */
-#define CONNECTION_MEMORY (128u * 1024)
+/* Where libmicrohttpd keeps a request's head and what it read of the body. It clears all of it
+ * after each request, so each connection that was used takes that much. */
+#define CONNECTION_MEMORY (64u * 1024)
 #define DISCARD_MAX (1024u * 1024) /* of a body whose answer is known, to keep the connection */
 #define TIMER_MS 250
 

@@ -327,7 +327,6 @@ static void next_piece(struct upload_request *up)
     up->op.length = LENGTH_UNKNOWN;
     up->op.expect = 0;
     up->op.len = 0;
-    up->op.crc32c = 0;
     if (up->op.answer.kind != KIND_SESSION)
         up->piece_max = OTHER_PIECE;
     up->stage = UPLOAD_BODY;
@@ -396,7 +395,8 @@ static size_t take_bytes(struct upload_request *up, struct block *b, const char 
     memcpy(b->bytes + b->len, *data, n);
     if (up->digest)
         digest_add(up->digest, *data, n);
-    up->op.crc32c = crc32c(up->op.crc32c, *data, n);
+    else if (up->checksum.kind == CHECKSUM_CRC32C)
+        up->crc32c = crc32c(up->crc32c, *data, n);
     b->len += n;
     up->op.len += n;
     *data += n;
@@ -438,7 +438,7 @@ static bool checksum_ok(struct upload_request *up)
         return true;
     if (up->checksum.kind == CHECKSUM_CRC32C)
         for (unsigned i = 0; i < 4; i++)
-            have[i] = (unsigned char)(up->op.crc32c >> (24 - 8 * i));
+            have[i] = (unsigned char)(up->crc32c >> (24 - 8 * i));
     else
         digest_end(up->digest, have);
     return equal_secret(have, up->checksum.value, up->checksum.len);
