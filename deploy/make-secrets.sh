@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Makes the secrets that docker-compose.yml hands to its services, once; existing ones stay.
-#   var/secrets/db_password       of PostgreSQL
-#   var/secrets/framewatchd.conf  the database's address with that password
-#   var/secrets/server_secret     keys the hash under which install ids are stored, and the ids of
-#                                 uploads: without it old and new sessions of a player no longer meet
+#   var/secrets/db_password    of PostgreSQL
+#   var/secrets/server_secret  keys the hash under which install ids are stored, and the ids of
+#                              uploads: without it old and new sessions of a player no longer meet
 # The folder is closed to others; the files in it can be read inside the containers, whose user is
 # another one than yours.
 set -euo pipefail
@@ -20,6 +19,3 @@ make() { # NAME, contents on stdin
 for name in db_password server_secret; do
     [ -s "var/secrets/$name" ] || od -An -tx1 -N32 /dev/urandom | tr -d ' \n' | make "$name"
 done
-[ -s var/secrets/framewatchd.conf ] ||
-    echo "database = host=postgres user=framewatch dbname=framewatch password=$(cat var/secrets/db_password)" |
-    make framewatchd.conf

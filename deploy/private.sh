@@ -5,7 +5,7 @@
 #   private_pg_start [CONF_LINE…]
 #   private_server_start BIN PORT [ARG…]
 #   private_server_stop, private_pg_stop
-# FW_DB and FW_DATABASE then name the database for framewatch and framewatchd. Each function prints a
+# FW_DB then names the database for framewatch and framewatchd. Each function prints a
 # message on stderr and returns 1 on failure. PostgreSQL refuses to run as root: started by root, both
 # run as its system user `postgres`.
 
@@ -49,7 +49,6 @@ private_begin() { # DIR
         }
     fi
     export FW_DB="host=$private_socket user=framewatch dbname=framewatch"
-    export FW_DATABASE=$FW_DB
 }
 
 private_pg_pid() {

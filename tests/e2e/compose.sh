@@ -56,7 +56,7 @@ tool() { # KEY ARG…: the tool, in the project's network
     local key=$1
     shift
     podman run --rm --network "$network" -e FW_URL=http://server:7070 -e FW_KEY="$key" \
-        -e FW_DB="$(sed -n 's/^database = //p' var/secrets/framewatchd.conf)" \
+        -e FW_DB="host=postgres user=framewatch dbname=framewatch password=$(cat var/secrets/db_password)" \
         --entrypoint framewatch "$image" "$@"
 }
 
