@@ -111,8 +111,8 @@ static void add_environment(struct fw_buf *b, const struct fw_wire_header *h)
     fw_pb_u64(b, 1, h->rooted);
     fw_pb_u64(b, 2, h->debugger);
     fw_pb_u64(b, 3, h->emulator);
-    fw_pb_u64(b, 4, h->developer_mode);
-    fw_pb_u64(b, 5, h->repackaged);
+    some_u64(b, 4, h->developer_mode); /* not looked for everywhere: absent, not false */
+    some_u64(b, 5, h->repackaged);
     for (size_t i = 0; i < h->n_evidence; i++)
         fw_pb_text(b, 6, h->evidence[i], EVIDENCE_BYTES);
     fw_pb_close(b, environment);
@@ -387,6 +387,7 @@ bool fw_wire_self_report(struct fw_buf *out, const struct fw_wire_self_report *r
         fw_pb_close(out, off);
     }
     fw_pb_u64(out, 9, r->memory_bytes);
+    some_u64(out, 10, r->dropped_files);
     return packet_close(&p);
 }
 

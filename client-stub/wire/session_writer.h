@@ -135,7 +135,7 @@ struct fw_wire_collector_off {
 
 struct fw_wire_self_report {
     uint64_t t_us, cpu_us, bytes_written, bytes_uploaded, dropped_frames, dropped_samples, wakeups,
-        memory_bytes;
+        memory_bytes, dropped_files;
     const struct fw_wire_collector_off *off;
     size_t n_off;
 };

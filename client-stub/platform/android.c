@@ -1,0 +1,20 @@
+#if defined(__ANDROID__)
+#include "platform/platform.h"
+
+#include <sys/system_properties.h>
+
+#include <string.h>
+
+const enum fw_platform fw_platform_kind = FW_PLATFORM_ANDROID;
+
+bool fw_platform_property(const char *name, char *out, size_t size)
+{
+    char value[PROP_VALUE_MAX];
+    int n = __system_property_get(name, value);
+
+    if (n <= 0 || (size_t)n >= size)
+        return false;
+    memcpy(out, value, (size_t)n + 1);
+    return true;
+}
+#endif

@@ -1,0 +1,11 @@
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#include "platform/linux/arch.h"
+
+const struct fw_arch fw_arch = {.name = "unknown"};
+
+void fw_arch_regs(const void *ucontext, struct fw_regs *out)
+{
+    (void)ucontext;
+    *out = (struct fw_regs){0};
+}
+#endif

@@ -1,0 +1,44 @@
+/*
+ * capture: registers and stack of the main thread while it works, by a signal.
+ *
+ * fw_capture_start() runs on the main thread; fw_capture_take() on one other thread (the watchdog).
+ * The handler is async-signal-safe: it copies at most FW_STACK_BYTES from the stack pointer, within
+ * the thread's stack, into memory allocated at the start, and wakes the taker through a futex. It
+ * takes no lock and allocates nothing. A signal that is not the taker's goes to the handler that
+ * was there before. One capture at a time in a process.
+ */
+#pragma once
+#include "platform/linux/arch.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FW_STACK_BYTES 65536u
+
+enum fw_capture_state { FW_CAPTURE_IDLE, FW_CAPTURE_ASKED, FW_CAPTURE_COPYING, FW_CAPTURE_DONE };
+
+struct fw_capture {
+    /* what was taken: valid for the taker after fw_capture_take() returned true */
+    struct fw_regs regs;
+    uint64_t stack_base; /* address of stack[0] */
+    size_t stack_n;
+    unsigned char *stack;
+
+    /* own */
+    _Atomic uint32_t state; /* enum fw_capture_state; the futex */
+    _Atomic uint32_t sent, handled;
+    uint64_t stack_low, stack_high; /* low <= sp < high */
+    int tid, signal;
+    struct sigaction before;
+    bool was_blocked;
+};
+
+/* NULL on success, else why stacks cannot be taken (a constant text). */
+const char *fw_capture_start(struct fw_capture *c);
+/* On the main thread, after the taker's last call. */
+void fw_capture_stop(struct fw_capture *c);
+/* False: the main thread did not answer in time, or its stack could not be copied. Waits with no
+ * lock held. */
+bool fw_capture_take(struct fw_capture *c, unsigned timeout_ms);

@@ -1,0 +1,8 @@
+/* platform: which system this is, and what only its own calls tell. One file each. */
+#pragma once
+#include "wire/session_writer.h"
+
+extern const enum fw_platform fw_platform_kind;
+
+/* A system property by name ("ro.product.model"); false where there are none. */
+bool fw_platform_property(const char *name, char *out, size_t size);

@@ -1,0 +1,250 @@
+#include "src/buffer/files.h"
+
+#include "src/clock.h"
+#include "src/random.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STEM_BYTES 37u /* 32 hex digits, '-', 4 digits */
+#define HEX "0123456789abcdef"
+#define MAX_PATH_BYTES 1024
+
+bool fw_file_is(const char *name, const char *suffix)
+{
+    return strspn(name, HEX) == 32 && name[32] == '-' && strspn(name + 33, "0123456789") == 4 &&
+           !strcmp(name + STEM_BYTES, suffix);
+}
+
+void fw_file_sibling(const char *name, const char *suffix, char out[FW_FILE_NAME_BYTES])
+{
+    snprintf(out, FW_FILE_NAME_BYTES, "%.*s%s", (int)STEM_BYTES, name, suffix);
+}
+
+static bool make_folders(const char *path)
+{
+    char partial[MAX_PATH_BYTES];
+    size_t n = strlen(path);
+
+    if (n >= sizeof partial)
+        return false;
+    memcpy(partial, path, n + 1);
+    for (char *p = partial + 1; *p; p++)
+        if (*p == '/') {
+            *p = 0;
+            mkdir(partial, 0700);
+            *p = '/';
+        }
+    return mkdir(partial, 0700) == 0 || errno == EEXIST;
+}
+
+bool fw_store_open(struct fw_store *s, const char *path, const struct fw_log *log)
+{
+    *s = (struct fw_store){.log = log, .dir = -1};
+    if (make_folders(path))
+        s->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->dir < 0)
+        fw_log_say(log, FW_LOG_ERROR, "storage folder %s: %s", path, strerror(errno));
+    return s->dir >= 0;
+}
+
+void fw_store_close(struct fw_store *s)
+{
+    if (s->dir >= 0)
+        close(s->dir);
+    s->dir = -1;
+}
+
+bool fw_store_read(struct fw_store *s, const char *name, struct fw_buf *out)
+{
+    unsigned char block[4096];
+    int fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t n = -1;
+
+    if (fd < 0)
+        return false;
+    while ((n = read(fd, block, sizeof block)) > 0 && out->len + (size_t)n <= FW_SMALL_FILE_BYTES)
+        fw_buf_add(out, block, (size_t)n);
+    close(fd);
+    return n == 0 && !out->failed;
+}
+
+bool fw_store_write(struct fw_store *s, const char *name, const void *bytes, size_t n)
+{
+    char temporary[FW_FILE_NAME_BYTES + 24];
+
+    snprintf(temporary, sizeof temporary, "%s.%d.tmp", name, (int)getpid());
+
+    int fd = openat(s->dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return false;
+
+    bool ok = write(fd, bytes, n) == (ssize_t)n;
+    ok = close(fd) == 0 && ok && renameat(s->dir, temporary, s->dir, name) == 0;
+    if (!ok)
+        unlinkat(s->dir, temporary, 0);
+    return ok;
+}
+
+static bool read_install_id(struct fw_store *s, char out[FW_INSTALL_BYTES])
+{
+    char text[FW_INSTALL_BYTES + 1];
+    struct fw_buf b;
+
+    fw_buf_over(&b, text, sizeof text - 1);
+    if (!fw_store_read(s, "install", &b) || b.len != FW_INSTALL_BYTES - 1)
+        return false;
+    text[b.len] = 0;
+    if (strspn(text, HEX) != b.len)
+        return false;
+    memcpy(out, text, FW_INSTALL_BYTES);
+    return true;
+}
+
+bool fw_store_install_id(struct fw_store *s, char out[FW_INSTALL_BYTES])
+{
+    unsigned char random[16];
+
+    if (read_install_id(s, out))
+        return true;
+    fw_random(random, sizeof random);
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(out + 2 * i, 3, "%02x", random[i]);
+    if (fw_store_write(s, "install", out, FW_INSTALL_BYTES - 1))
+        return true;
+    fw_log_say(s->log, FW_LOG_ERROR, "storage folder: cannot write: %s", strerror(errno));
+    return false;
+}
+
+bool fw_part_begin(struct fw_store *s, struct fw_part *p, const char *session, unsigned part,
+                   const void *head, size_t n)
+{
+    char fresh[FW_FILE_NAME_BYTES];
+
+    *p = FW_NO_PART;
+    snprintf(p->name, sizeof p->name, "%.32s-%04u.open", session, part % 10000);
+    fw_file_sibling(p->name, ".new", fresh);
+
+    /* Locked under another name first: nobody may take the unlocked file for a dead session's. */
+    int fd = openat(s->dir, fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && write(fd, head, n) == (ssize_t)n &&
+        renameat(s->dir, fresh, s->dir, p->name) == 0) {
+        p->fd = fd;
+        p->bytes = n;
+        atomic_fetch_add(&s->bytes_written, n);
+        return true;
+    }
+    unlinkat(s->dir, fresh, 0);
+    close(fd);
+    return false;
+}
+
+bool fw_part_append(struct fw_store *s, struct fw_part *p, const void *bytes, size_t n)
+{
+    ssize_t written = write(p->fd, bytes, n);
+
+    if (written == (ssize_t)n) {
+        p->bytes += n;
+        atomic_fetch_add(&s->bytes_written, n);
+        return true;
+    }
+    if (written > 0 && ftruncate(p->fd, (off_t)p->bytes) != 0)
+        fw_log_say(s->log, FW_LOG_WARN, "%s: %s", p->name, strerror(errno));
+    return false;
+}
+
+void fw_part_finish(struct fw_store *s, struct fw_part *p)
+{
+    char done[FW_FILE_NAME_BYTES];
+
+    if (p->fd < 0)
+        return;
+    fw_file_sibling(p->name, ".fws", done);
+    if (renameat(s->dir, p->name, s->dir, done) != 0)
+        fw_log_say(s->log, FW_LOG_WARN, "%s: %s", p->name, strerror(errno));
+    close(p->fd);
+    *p = FW_NO_PART;
+}
+
+static DIR *open_listing(const struct fw_store *s)
+{
+    int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!d && fd >= 0)
+        close(fd);
+    return d;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct fw_file *x = a, *y = b;
+
+    if (x->changed_ms != y->changed_ms)
+        return x->changed_ms < y->changed_ms ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+size_t fw_store_list(struct fw_store *s, struct fw_file out[FW_LIST_MAX])
+{
+    DIR *d = open_listing(s);
+    struct dirent *entry;
+    struct stat st;
+    size_t n = 0;
+
+    while (d && n < FW_LIST_MAX && (entry = readdir(d))) {
+        if (!fw_file_is(entry->d_name, ".fws") ||
+            fstatat(s->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        memcpy(out[n].name, entry->d_name, strlen(entry->d_name) + 1);
+        out[n].bytes = (uint64_t)st.st_size;
+        out[n].changed_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+        n++;
+    }
+    if (d)
+        closedir(d);
+    qsort(out, n, sizeof *out, by_age);
+    return n;
+}
+
+void fw_store_remove(struct fw_store *s, const char *name)
+{
+    char state[FW_FILE_NAME_BYTES];
+
+    fw_file_sibling(name, ".state", state);
+    unlinkat(s->dir, name, 0);
+    unlinkat(s->dir, state, 0);
+}
+
+void fw_store_trim(struct fw_store *s, int64_t now_ms)
+{
+    struct fw_file file[FW_LIST_MAX];
+    uint64_t bytes = 0, dropped = 0;
+    size_t n = fw_store_list(s, file);
+
+    for (size_t i = 0; i < n; i++)
+        bytes += file[i].bytes;
+    for (size_t i = 0; i < n; i++) {
+        if (n - i <= FW_STORE_MAX_FILES && bytes <= FW_STORE_MAX_BYTES &&
+            now_ms - file[i].changed_ms <= FW_STORE_MAX_AGE_MS)
+            break;
+        fw_store_remove(s, file[i].name);
+        bytes -= file[i].bytes;
+        dropped++;
+    }
+    if (!dropped)
+        return;
+    atomic_fetch_add(&s->dropped_files, dropped);
+    fw_log_say(s->log, FW_LOG_WARN,
+               "%u files deleted unsent: the storage folder was full or they were too old",
+               (unsigned)dropped);
+}

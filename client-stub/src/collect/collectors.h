@@ -1,0 +1,117 @@
+/*
+ * collectors: one look at the hardware, by a row of collectors that watch themselves.
+ *
+ * Belongs to the sampling thread. Each collector fills its fields of a fw_wire_hardware or fails.
+ * Failing FW_MAX_FAILURES times in a row, it switches itself off and keeps the reason. A collector
+ * slower than FW_SLOW_MS ends the sample; three such samples in a row close the window for
+ * FW_WINDOW_PAUSE_MS. What was not read stays absent, never 0.
+ *
+ * To add a collector: a file here with its state, init and read; a field in struct fw_collectors; a
+ * line in the table of collectors.c.
+ */
+#pragma once
+#include "src/collect/reader.h"
+#include "wire/session_writer.h"
+
+#define FW_MAX_FAILURES 5
+#define FW_MAX_SLOW 3
+#define FW_WINDOW_PAUSE_MS 30000
+#define FW_MAX_CORES 32
+#define FW_MAX_ZONE_NAME 32
+
+/* Share of all cores, from the jiffies between two looks. active = user + nice + system + irq +
+ * softirq, idle = idle + iowait, total = active + idle; process = utime + stime + cutime + cstime.
+ */
+struct fw_cpu {
+    bool known;
+    int64_t process, active, total;
+    uint64_t t_ns;
+    unsigned cores; /* for phones that hide /proc/stat: total = time x cores */
+    long tick_hertz;
+    bool total_hidden;
+};
+void fw_cpu_init(struct fw_cpu *c, unsigned cores);
+bool fw_cpu_read(struct fw_cpu *c, struct fw_reader *r, struct fw_wire_hardware *out);
+
+/* Present kHz of each core; 0 = off line. */
+struct fw_freq {
+    unsigned cores;
+};
+unsigned fw_core_count(struct fw_reader *r); /* at most FW_MAX_CORES, at least 1 */
+bool fw_freq_read(struct fw_freq *f, struct fw_reader *r, struct fw_wire_hardware *out);
+/* Cores grouped by their highest frequency, little to big; the number of groups. */
+size_t fw_freq_clusters(struct fw_reader *r, unsigned cores, struct fw_wire_cluster *out,
+                        size_t max);
+
+/* RSS, RssAnon and swap each time; PSS rarely, because the kernel walks every page for it with the
+ * address space locked. */
+struct fw_memory {
+    uint64_t next_pss_ns, pss_period_ns;
+    bool no_pss;
+};
+bool fw_memory_read(struct fw_memory *m, struct fw_reader *r, struct fw_wire_hardware *out);
+
+/* Skin, or else SoC, temperature: zones are numbered differently on every phone, so they are
+ * probed: the best-named zone whose value makes sense (20 to 90 degrees C), else the first that
+ * does. */
+struct fw_thermal {
+    int skin_zone, battery_zone; /* -1: none */
+    unsigned until_probe;        /* reads until the next probe, while there is no zone */
+    bool probed;
+};
+bool fw_thermal_read(struct fw_thermal *t, struct fw_reader *r, struct fw_wire_hardware *out);
+/* A reading in whole, tenth or thousandth degrees C as thousandths; FW_ABSENT outside 20 to 90. */
+int64_t fw_plausible_millicelsius(int64_t raw);
+
+/* Battery: temperature, charge, charging. */
+struct fw_power {
+    char supply[FW_MAX_ZONE_NAME]; /* folder under class/power_supply, "" none */
+    bool probed;
+};
+bool fw_power_read(struct fw_power *p, struct fw_reader *r, struct fw_wire_hardware *out);
+
+/* Number of threads; main thread's CPU and run-queue time since the session began. */
+struct fw_threads {
+    int main_tid;
+    bool known, no_schedstat;
+    int64_t cpu_us, wait_us; /* at the beginning */
+    long tick_hertz;
+};
+void fw_threads_init(struct fw_threads *t, int main_tid);
+bool fw_threads_read(struct fw_threads *t, struct fw_reader *r, struct fw_wire_hardware *out);
+
+/* Field `number` (from 3 on, as in proc(5)) of a /proc stat line; the name before it may hold
+ * anything. */
+bool fw_stat_field(const char *line, int number, int64_t *out);
+
+enum fw_collector { FW_CPU, FW_FREQ, FW_MEMORY, FW_THERMAL, FW_POWER, FW_THREADS, FW_COLLECTORS };
+
+struct fw_health {
+    unsigned in_a_row;
+    uint64_t failures;
+    bool off;
+    char reason[FW_REASON_BYTES];
+};
+
+struct fw_collectors {
+    struct fw_reader reader;
+    struct fw_cpu cpu;
+    struct fw_freq freq;
+    struct fw_memory memory;
+    struct fw_thermal thermal;
+    struct fw_power power;
+    struct fw_threads threads;
+    struct fw_health health[FW_COLLECTORS];
+    unsigned slow_in_a_row;
+    uint64_t pause_until_ns;
+    uint64_t given_up; /* samples cut short or not begun */
+};
+
+void fw_collectors_init(struct fw_collectors *c, const char *proc, const char *sys, int main_tid);
+/* One look; false: nothing was read (the window is closed). Sets all fields but t_us and those
+ * that the game tells (gpu, network). `light`: only what a jank's surroundings need (CPU,
+ * frequencies, temperature, memory), for the looks between two recorded ones. */
+bool fw_collect(struct fw_collectors *c, uint64_t now_ns, bool light, struct fw_wire_hardware *out);
+/* The collectors that are off, as self-report rows; texts are the collectors' own. */
+size_t fw_collectors_off(const struct fw_collectors *c,
+                         struct fw_wire_collector_off out[FW_COLLECTORS]);

@@ -1,0 +1,352 @@
+#include "src/control/context.h"
+
+#include "platform/transport_curl.h"
+#include "src/clock.h"
+#include "src/random.h"
+#include "src/text.h"
+#include "wire/session_writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXCHANGE_TIMEOUT_MS 30000
+#define EVENT_BYTES (sizeof(struct fw_event_scene) + 2048)
+
+static atomic_bool in_use;
+
+void fw_options_init(fw_options *o)
+{
+    *o = (fw_options){.size = sizeof *o};
+}
+
+const char *fw_version(void)
+{
+    return FW_VERSION;
+}
+
+/* A caller of an older library knows fewer fields: the rest are 0. */
+static bool take_options(fw_options *out, const fw_options *given, struct fw_log *log)
+{
+    fw_options_init(out);
+    if (!given || given->size < offsetof(fw_options, app) || given->size > 4096)
+        return false;
+    memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+    *log = (struct fw_log){out->log, out->user};
+    if (!out->storage_path || !out->storage_path[0]) {
+        fw_log_say(log, FW_LOG_ERROR, "no storage_path");
+        return false;
+    }
+    if (out->flags & FW_NO_UPLOAD)
+        return true;
+    if (!out->server_url || !out->api_key || !out->api_key[0] ||
+        (strncmp(out->server_url, "http://", 7) != 0 &&
+         strncmp(out->server_url, "https://", 8) != 0)) {
+        fw_log_say(log, FW_LOG_ERROR, "server_url and api_key are needed");
+        return false;
+    }
+    return true;
+}
+
+static uint32_t between(uint32_t value, uint32_t otherwise, uint32_t low, uint32_t high)
+{
+    return !value ? otherwise : value < low ? low : value > high ? high : value;
+}
+
+static void base_config(struct fw_config *c, const fw_options *o)
+{
+    fw_config_init(c);
+    c->hardware_period_ms = between(o->hardware_period_ms, c->hardware_period_ms, 200, 60000);
+    c->slice_ms = between(o->slice_ms, c->slice_ms, 100, 300000);
+    c->jank_stack_ms = between(o->jank_stack_ms, c->jank_stack_ms, 20, 5000);
+}
+
+static void identify(struct fw_context *fw, const fw_options *o)
+{
+    struct fw_identity *who = &fw->who;
+
+    fw_random(who->session_id, sizeof who->session_id);
+    fw_wire_session_id(who->session_id, fw->install);
+    for (size_t i = 0; i < sizeof who->session_id; i++)
+        snprintf(who->session + 2 * i, 3, "%02x", who->session_id[i]);
+    fw_copy_text(who->app, sizeof who->app, o->app);
+    fw_copy_text(who->version_name, sizeof who->version_name, o->version_name);
+    fw_copy_text(who->build_id, sizeof who->build_id, o->build_id);
+    who->version_code = o->version_code;
+    who->wall_start_ms = fw_wall_ms();
+    who->start_ns = fw_now_ns();
+}
+
+static void on_config(void *user, const struct fw_config *config)
+{
+    fw_recorder_configure(user, config);
+}
+
+static bool set_up_uploader(struct fw_context *fw, const fw_options *o)
+{
+    struct fw_uploader *u = &fw->uploader;
+    size_t n = o->server_url ? strlen(o->server_url) : 0;
+
+    u->fd = -1;
+    u->store = &fw->store;
+    u->log = &fw->log;
+    u->install = fw->install;
+    u->network = o->network;
+    u->network_user = o->user;
+    u->on_config = on_config;
+    u->on_config_user = &fw->recorder;
+    base_config(&u->base, o);
+    if (o->flags & FW_NO_UPLOAD)
+        return true;
+    while (n && o->server_url[n - 1] == '/')
+        n--;
+    if (n >= sizeof fw->server_url || strlen(o->api_key) >= sizeof fw->api_key) {
+        fw_log_say(&fw->log, FW_LOG_ERROR, "server_url or api_key is too long");
+        return false;
+    }
+    memcpy(fw->server_url, o->server_url, n);
+    fw_copy_text(fw->api_key, sizeof fw->api_key, o->api_key);
+    u->server = (struct fw_server){.url = fw->server_url,
+                                   .api_key = fw->api_key,
+                                   .transport = {o->transport, o->user},
+                                   .timeout_ms = EXCHANGE_TIMEOUT_MS};
+    if (!o->transport) {
+        fw->curl = fw_transport_curl_new(&u->stop);
+        u->server.transport = (struct fw_transport){fw_transport_curl_exchange, fw->curl};
+    }
+    return o->transport || fw->curl;
+}
+
+static void set_up_threads(struct fw_context *fw, const fw_options *o, const struct fw_roots *roots)
+{
+    struct fw_recorder *r = &fw->recorder;
+    struct fw_watchdog *w = &fw->watchdog;
+
+    fw_desk_init(&fw->desk);
+    pthread_mutex_init(&r->mailbox.mutex, NULL);
+    r->waker.fd = w->waker.fd = fw->uploader.waker.fd = fw->uploader.done.fd = -1;
+    r->who = &fw->who;
+    r->hook = w->hook = &fw->hook;
+    r->events = &fw->events;
+    r->desk = w->desk = &fw->desk;
+    r->watchdog = w;
+    r->uploader = &fw->uploader;
+    r->store = &fw->store;
+    r->log = w->log = &fw->log;
+    r->proc = roots->proc;
+    r->sys = roots->sys;
+    r->root = roots->root;
+    r->main_tid = (int)syscall(SYS_gettid);
+    r->network = o->network;
+    r->network_user = o->user;
+    base_config(&r->base, o);
+    fw_device_told(&r->device, &o->device);
+    w->sampler = &r->waker;
+    atomic_store(&w->jank_stack_ms, r->base.jank_stack_ms);
+}
+
+static bool start_threads(struct fw_context *fw)
+{
+    if (!fw_recorder_prepare(&fw->recorder))
+        return false;
+    if (!fw_watchdog_start(&fw->watchdog, !(fw->flags & FW_NO_STACKS)))
+        return false;
+    if (!(fw->flags & FW_NO_UPLOAD) && !fw_uploader_start(&fw->uploader))
+        return false;
+    fw->recorder.memory_bytes = sizeof *fw + fw_watchdog_memory(&fw->watchdog) +
+                                fw_recorder_memory(&fw->recorder) +
+                                (fw->uploader.running ? FW_TUS_CHUNK_BYTES : 0);
+    return fw_recorder_start(&fw->recorder);
+}
+
+/* In this order: nobody wakes or feeds a thread that is gone. */
+static void end(struct fw_context *fw)
+{
+    fw_watchdog_stop(&fw->watchdog);
+    fw_recorder_stop(&fw->recorder);
+    fw_uploader_stop(&fw->uploader, fw->flags & FW_UPLOAD_AT_STOP);
+    fw_transport_curl_free(fw->curl);
+    pthread_mutex_destroy(&fw->recorder.mailbox.mutex);
+    fw_desk_fini(&fw->desk);
+    fw_store_close(&fw->store);
+    free(fw);
+    atomic_store(&in_use, false);
+}
+
+fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots)
+{
+    struct fw_context *fw = NULL;
+    struct fw_log log = {0};
+    fw_options o;
+
+    if (!take_options(&o, options, &log))
+        return NULL;
+    if (atomic_exchange(&in_use, true)) {
+        fw_log_say(&log, FW_LOG_ERROR, "a session runs already");
+        return NULL;
+    }
+    if (posix_memalign((void **)&fw, FW_CACHE_LINE, sizeof *fw) != 0) {
+        atomic_store(&in_use, false);
+        return NULL;
+    }
+    memset(fw, 0, sizeof *fw);
+    fw->log = log;
+    fw->flags = o.flags;
+    fw->store.dir = -1;
+    set_up_threads(fw, &o, roots);
+    if (fw_store_open(&fw->store, o.storage_path, &fw->log) &&
+        fw_store_install_id(&fw->store, fw->install)) {
+        identify(fw, &o);
+        if (set_up_uploader(fw, &o) && start_threads(fw)) {
+            fw_target(fw, o.target_interval_us, o.device.refresh_millihertz);
+            return fw;
+        }
+        fw_log_say(&fw->log, FW_LOG_ERROR, "no memory or no thread: the session is not recorded");
+    }
+    end(fw);
+    return NULL;
+}
+
+fw_context *fw_start(const fw_options *options)
+{
+    return fw_start_at(options, &(struct fw_roots){"/proc", "/sys", ""});
+}
+
+void fw_stop(fw_context *fw)
+{
+    if (fw)
+        end(fw);
+}
+
+void fw_frame(fw_context *fw)
+{
+    if (fw && !fw_hook_is_blocked(&fw->hook))
+        fw_hook_present(&fw->hook, fw_now_ns());
+}
+
+void fw_frame_at(fw_context *fw, uint64_t present_ns)
+{
+    if (fw && !fw_hook_is_blocked(&fw->hook))
+        fw_hook_present(&fw->hook, present_ns);
+}
+
+static uint64_t now_us(const struct fw_context *fw)
+{
+    return (fw_now_ns() - fw->who.start_ns) / 1000;
+}
+
+void fw_target(fw_context *fw, uint32_t target_interval_us, uint32_t refresh_millihertz)
+{
+    struct fw_event_target target = {target_interval_us, refresh_millihertz};
+
+    if (fw)
+        fw_events_push(&fw->events, FW_EVENT_TARGET, fw_now_ns(), &target, sizeof target);
+}
+
+void fw_scene(fw_context *fw, const char *mode, const char *map, const fw_attribute *attributes,
+              size_t n_attributes)
+{
+    struct fw_wire_attribute attribute[FW_MAX_ATTRIBUTES];
+    unsigned char bytes[EVENT_BYTES];
+    struct fw_event_scene scene;
+    struct fw_buf out;
+    size_t n = attributes && n_attributes < FW_MAX_ATTRIBUTES ? n_attributes
+               : attributes                                   ? FW_MAX_ATTRIBUTES
+                                                              : 0;
+
+    if (!fw)
+        return;
+    for (size_t i = 0; i < n; i++)
+        attribute[i] = (struct fw_wire_attribute){attributes[i].key, attributes[i].value};
+    memset(&scene, 0, sizeof scene);
+    fw_copy_text(scene.mode, sizeof scene.mode, mode);
+    fw_copy_text(scene.map, sizeof scene.map, map);
+    fw_buf_over(&out, bytes, sizeof bytes);
+    fw_buf_add(&out, &scene, sizeof scene);
+
+    uint64_t now = fw_now_ns();
+    if (fw_wire_scene(&out, (now - fw->who.start_ns) / 1000, mode, map, attribute, n))
+        fw_events_push(&fw->events, FW_EVENT_SCENE, now, out.at, out.len);
+}
+
+void fw_position(fw_context *fw, float x, float y)
+{
+    unsigned char bytes[64];
+    struct fw_buf out;
+
+    if (!fw)
+        return;
+    fw_buf_over(&out, bytes, sizeof bytes);
+    if (fw_wire_position(&out, now_us(fw), x, y))
+        fw_events_push(&fw->events, FW_EVENT_POSITION, fw_now_ns(), out.at, out.len);
+}
+
+void fw_step(fw_context *fw, const char *name)
+{
+    unsigned char bytes[128];
+    struct fw_buf out;
+
+    if (!fw)
+        return;
+    fw_buf_over(&out, bytes, sizeof bytes);
+    if (fw_wire_step(&out, now_us(fw), name))
+        fw_events_push(&fw->events, FW_EVENT_STEP, fw_now_ns(), out.at, out.len);
+}
+
+void fw_background(fw_context *fw)
+{
+    if (!fw)
+        return;
+    fw_hook_block(&fw->hook, FW_BLOCK_BACKGROUND);
+    fw_events_push(&fw->events, FW_EVENT_BACKGROUND, fw_now_ns(), NULL, 0);
+    fw_recorder_wake(&fw->recorder);
+}
+
+void fw_foreground(fw_context *fw)
+{
+    if (!fw)
+        return;
+    fw_events_push(&fw->events, FW_EVENT_FOREGROUND, fw_now_ns(), NULL, 0);
+    fw_hook_unblock(&fw->hook, FW_BLOCK_BACKGROUND);
+    fw_recorder_wake(&fw->recorder);
+    fw_waker_wake(&fw->watchdog.waker);
+}
+
+void fw_low_memory(fw_context *fw)
+{
+    unsigned char bytes[64];
+    struct fw_buf out;
+
+    if (!fw)
+        return;
+    fw_buf_over(&out, bytes, sizeof bytes);
+    if (fw_wire_lifecycle(&out, now_us(fw), FW_LIFE_LOW_MEMORY, 0))
+        fw_events_push(&fw->events, FW_EVENT_PACKET, fw_now_ns(), out.at, out.len);
+}
+
+void fw_gpu_time(fw_context *fw, uint32_t gpu_us)
+{
+    if (fw)
+        atomic_store_explicit(&fw->recorder.gpu_time_us, gpu_us, memory_order_relaxed);
+}
+
+void fw_feedback(fw_context *fw, const char *category, const char *text)
+{
+    unsigned char bytes[FW_FEEDBACK_BYTES + 128];
+    struct fw_buf out;
+
+    if (!fw)
+        return;
+    fw_buf_over(&out, bytes, sizeof bytes);
+    if (fw_wire_feedback(&out, now_us(fw), category, text))
+        fw_events_push(&fw->events, FW_EVENT_PACKET, fw_now_ns(), out.at, out.len);
+}
+
+void fw_session_id(const fw_context *fw, char out[33])
+{
+    out[0] = 0;
+    if (fw)
+        memcpy(out, fw->who.session, sizeof fw->who.session);
+}

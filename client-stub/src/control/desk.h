@@ -1,0 +1,56 @@
+/*
+ * desk: where the watchdog lays the stacks of a long frame for the sampling thread to write.
+ *
+ * Both threads use it; its mutex guards all fields and is held for copies only. The game's threads
+ * never touch it. A frame is named by its begin (present time of the frame before).
+ */
+#pragma once
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FW_DESK_FRAMES 4    /* long frames kept until they are written */
+#define FW_DESK_SAMPLES 8   /* stacks of one long frame */
+#define FW_DESK_MODULES 128 /* images seen in stacks, in the process's life */
+#define FW_DESK_DEPTH 96
+#define FW_DESK_NO_MODULE UINT16_MAX
+
+struct fw_desk_module {
+    uint64_t load_address, size, bias; /* frame offset + bias = address in the process */
+    uint8_t build_id_len;
+    unsigned char build_id[32];
+    char name[64];
+};
+
+struct fw_desk_sample {
+    uint64_t t_ns;
+    uint16_t n;
+    uint16_t module[FW_DESK_DEPTH]; /* FW_DESK_NO_MODULE: offset is the address */
+    uint64_t offset[FW_DESK_DEPTH];
+};
+
+struct fw_desk_frame {
+    uint64_t began_ns; /* 0: free */
+    unsigned n;
+    struct fw_desk_sample sample[FW_DESK_SAMPLES];
+};
+
+struct fw_desk {
+    pthread_mutex_t mutex;
+    struct fw_desk_frame frame[FW_DESK_FRAMES];
+    struct fw_desk_module module[FW_DESK_MODULES];
+    size_t n_modules;
+};
+
+void fw_desk_init(struct fw_desk *d);
+void fw_desk_fini(struct fw_desk *d);
+
+/* The watchdog's: the place of a module, added if new; FW_DESK_NO_MODULE when there is no room. */
+uint16_t fw_desk_add_module(struct fw_desk *d, const struct fw_desk_module *m);
+/* One more stack of the frame that began then; the oldest frame gives way, false past the limit. */
+bool fw_desk_add_sample(struct fw_desk *d, uint64_t began_ns, const struct fw_desk_sample *s);
+
+/* The sampling thread's: takes the stacks of a frame away. False: there are none. */
+bool fw_desk_take(struct fw_desk *d, uint64_t began_ns, struct fw_desk_frame *out);
+void fw_desk_get_module(struct fw_desk *d, uint16_t place, struct fw_desk_module *out);

@@ -1,0 +1,149 @@
+#include "src/control/watchdog.h"
+
+#include "platform/linux/unwind.h"
+#include "src/clock.h"
+#include "src/thread.h"
+
+#include <string.h>
+
+#define STACK_BYTES (192u * 1024u)
+#define ANSWER_MS 200
+#define MAX_UNANSWERED 3
+#define NO_FRAME_NS 250000000ull /* until the first frame, or between two that are long done */
+#define HUNG_NS 1000000000ull    /* a frame that has given all its samples */
+#define NICE 5                   /* above the sampler: it must catch a frame while it lasts */
+
+static uint16_t desk_module(struct fw_watchdog *w, const struct fw_module *m)
+{
+    struct fw_desk_module d = {
+        .load_address = m->start, .size = m->end - m->start, .bias = m->bias};
+
+    d.build_id_len = m->build_id_len;
+    memcpy(d.build_id, m->build_id, sizeof d.build_id);
+    memcpy(d.name, m->name, sizeof d.name);
+    return fw_desk_add_module(w->desk, &d);
+}
+
+static void fill_sample(struct fw_watchdog *w, struct fw_desk_sample *s)
+{
+    struct fw_unwound frame[FW_UNWIND_MAX];
+    struct fw_stack_copy copy = {
+        .base = w->capture.stack_base, .bytes = w->capture.stack, .n = w->capture.stack_n};
+    size_t n = fw_unwind(&w->modules, &w->capture.regs, &copy, frame);
+
+    s->n = 0;
+    for (size_t i = 0; i < n && i < FW_DESK_DEPTH; i++, s->n++) {
+        uint16_t module = frame[i].module ? desk_module(w, frame[i].module) : FW_DESK_NO_MODULE;
+
+        s->module[i] = module;
+        s->offset[i] = frame[i].address - (module == FW_DESK_NO_MODULE ? 0 : frame[i].module->bias);
+    }
+}
+
+static void wait_until(struct fw_watchdog *w, uint64_t until_ns)
+{
+    atomic_store(&w->cpu_us, fw_thread_cpu_us());
+    fw_waker_wait(&w->waker, until_ns);
+    atomic_fetch_add(&w->wakeups, 1);
+}
+
+static void switch_off(struct fw_watchdog *w, const char *reason)
+{
+    atomic_store(&w->off_reason, reason);
+    fw_log_say(w->log, FW_LOG_WARN, "stacks are off: %s", reason);
+}
+
+static void take_stack(struct fw_watchdog *w, uint64_t began_ns)
+{
+    struct fw_desk_sample sample = {.t_ns = fw_now_ns()};
+
+    if (!fw_capture_take(&w->capture, ANSWER_MS)) {
+        atomic_fetch_add(&w->failures, 1);
+        if (++w->unanswered == MAX_UNANSWERED)
+            switch_off(w, "the main thread does not answer");
+        return;
+    }
+    w->unanswered = 0;
+    fill_sample(w, &sample);
+    if (sample.n)
+        fw_desk_add_sample(w->desk, began_ns, &sample);
+}
+
+static bool wants_stacks(struct fw_watchdog *w)
+{
+    return w->can_capture && atomic_load(&w->stacks) && !atomic_load(&w->off_reason);
+}
+
+/* The frame that began then is long: samples it until it ends or has enough. */
+static void follow(struct fw_watchdog *w, uint64_t began_ns)
+{
+    uint64_t step = atomic_load(&w->jank_stack_ms) * 1000000ull, began;
+    unsigned taken = 0;
+
+    atomic_store(&w->jank_ns, began_ns);
+    fw_waker_wake(w->sampler);
+    if (wants_stacks(w))
+        fw_modules_refresh(&w->modules);
+    while (!atomic_load(&w->stop) && fw_hook_running_ns(w->hook, fw_now_ns(), &began) &&
+           began == began_ns) {
+        if (taken++ < FW_DESK_SAMPLES && wants_stacks(w))
+            take_stack(w, began_ns);
+        wait_until(w, fw_now_ns() + (taken < FW_DESK_SAMPLES ? step : HUNG_NS));
+    }
+}
+
+static void *run(void *user)
+{
+    struct fw_watchdog *w = user;
+
+    fw_thread_yield_priority(NICE);
+    while (!atomic_load(&w->stop)) {
+        uint64_t began, now = fw_now_ns(), step = atomic_load(&w->jank_stack_ms) * 1000000ull;
+        uint64_t running = fw_hook_running_ns(w->hook, now, &began);
+
+        if (running > step) {
+            follow(w, began);
+            continue;
+        }
+        wait_until(w, running                       ? began + step + 1
+                      : fw_hook_is_blocked(w->hook) ? UINT64_MAX
+                                                    : now + NO_FRAME_NS);
+    }
+    return NULL;
+}
+
+bool fw_watchdog_start(struct fw_watchdog *w, bool stacks)
+{
+    const char *reason = NULL;
+
+    if (!fw_waker_init(&w->waker))
+        return false;
+    if (stacks) {
+        reason = fw_capture_start(&w->capture);
+        if (!reason && !fw_modules_init(&w->modules))
+            reason = "no memory";
+        w->can_capture = !reason;
+        if (reason)
+            switch_off(w, reason);
+    }
+    w->running = fw_thread_start(&w->thread, "fw-watch", STACK_BYTES, run, w);
+    return w->running;
+}
+
+void fw_watchdog_stop(struct fw_watchdog *w)
+{
+    atomic_store(&w->stop, true);
+    if (w->running) {
+        fw_waker_wake(&w->waker);
+        pthread_join(w->thread, NULL);
+        w->running = false;
+    }
+    fw_capture_stop(&w->capture);
+    fw_modules_fini(&w->modules);
+    fw_waker_fini(&w->waker);
+}
+
+size_t fw_watchdog_memory(const struct fw_watchdog *w)
+{
+    return w->can_capture ? FW_STACK_BYTES + FW_MAX_MODULES * sizeof *w->modules.at : 0;
+}

@@ -1,0 +1,302 @@
+#include "src/report/uploader.h"
+
+#include "src/clock.h"
+#include "src/random.h"
+#include "src/thread.h"
+#include "wire/sha256.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STACK_BYTES (512u * 1024u) /* TLS handshakes and name look-ups need room */
+#define NICE 15
+#define POLICY_PERIOD_NS 60000000000ull /* how often a network that forbids is asked again */
+#define DENIED_PERIOD_NS 3600000000000ull
+#define CONFIG_RETRY_S 300u
+
+void fw_file_id(const char *name, char out[37])
+{
+    unsigned char hash[FW_SHA256_BYTES];
+    char stem[FW_FILE_NAME_BYTES];
+
+    fw_file_sibling(name, "", stem);
+    fw_sha256(stem, strlen(stem), hash);
+    hash[6] = (unsigned char)((hash[6] & 0x0f) | 0x80);
+    hash[8] = (unsigned char)((hash[8] & 0x3f) | 0x80);
+    for (size_t i = 0, o = 0; i < 16; i++, o += 2) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            out[o++] = '-';
+        snprintf(out + o, 3, "%02x", hash[i]);
+    }
+}
+
+static bool read_file(void *user, uint64_t offset, void *out, size_t n)
+{
+    const struct fw_uploader *u = user;
+
+    return pread(u->fd, out, n, (off_t)offset) == (ssize_t)n;
+}
+
+static void load_state(struct fw_uploader *u, const char *name)
+{
+    char state[FW_FILE_NAME_BYTES];
+    struct fw_buf text;
+
+    fw_file_sibling(name, ".state", state);
+    fw_buf_over(&text, u->tus.url, sizeof u->tus.url - 1);
+    if (!fw_store_read(u->store, state, &text) || !text.len || u->tus.url[0] != '/')
+        text.len = 0;
+    u->tus.url[text.len] = 0;
+    u->tus.url[strcspn(u->tus.url, "\n")] = 0;
+}
+
+static void save_state(struct fw_uploader *u)
+{
+    char state[FW_FILE_NAME_BYTES], line[FW_URL_BYTES + 1];
+
+    fw_file_sibling(u->current, ".state", state);
+    int n = snprintf(line, sizeof line, "%s\n", u->tus.url);
+    fw_store_write(u->store, state, line, (size_t)n);
+}
+
+static void close_current(struct fw_uploader *u)
+{
+    if (u->fd >= 0)
+        close(u->fd);
+    u->fd = -1;
+    u->current[0] = 0;
+}
+
+/* Takes a file for sending; the lock keeps a second process with the same folder off it. */
+static bool open_file(struct fw_uploader *u, const struct fw_file *file)
+{
+    struct stat st;
+
+    u->fd = openat(u->store->dir, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (u->fd < 0 || flock(u->fd, LOCK_EX | LOCK_NB) != 0 || fstat(u->fd, &st) != 0 ||
+        !st.st_nlink) {
+        close_current(u);
+        return false;
+    }
+    uint64_t random = u->tus.random;
+
+    u->tus = (struct fw_tus){.server = &u->server,
+                             .length = (uint64_t)st.st_size,
+                             .read = read_file,
+                             .user = u,
+                             .chunk = u->chunk,
+                             .chunk_bytes = FW_TUS_CHUNK_BYTES,
+                             .random = random};
+    memcpy(u->current, file->name, sizeof u->current);
+    load_state(u, file->name);
+    return true;
+}
+
+static bool is_skipped(const struct fw_uploader *u, const char *name)
+{
+    for (size_t i = 0; i < u->n_skipped && i < sizeof u->skipped / sizeof *u->skipped; i++)
+        if (!strcmp(u->skipped[i], name))
+            return true;
+    return false;
+}
+
+static void skip_current(struct fw_uploader *u)
+{
+    size_t room = sizeof u->skipped / sizeof *u->skipped;
+
+    memcpy(u->skipped[u->n_skipped++ % room], u->current, FW_FILE_NAME_BYTES);
+    close_current(u);
+}
+
+static bool next_file(struct fw_uploader *u)
+{
+    struct fw_file file[FW_LIST_MAX];
+    size_t n = fw_store_list(u->store, file);
+
+    for (size_t i = 0; i < n; i++)
+        if (!is_skipped(u, file[i].name) && open_file(u, &file[i]))
+            return true;
+    return false;
+}
+
+static uint64_t allowed(struct fw_uploader *u, bool *metered)
+{
+    fw_network network = u->network ? u->network(u->network_user) : FW_NETWORK_WIFI;
+
+    *metered = !fw_network_is_free(network);
+    return fw_may_send(&u->remote.config, network, &u->budget, fw_wall_ms());
+}
+
+static void finish_current(struct fw_uploader *u)
+{
+    fw_store_remove(u->store, u->current);
+    close_current(u);
+}
+
+static void judge(struct fw_uploader *u, enum fw_tus_result result)
+{
+    switch (result) {
+    case FW_TUS_MORE:
+        break;
+    case FW_TUS_DONE:
+        finish_current(u);
+        break;
+    case FW_TUS_WAIT:
+        u->not_before_ns = fw_now_ns() + u->tus.wait_ms * 1000000ull;
+        break;
+    case FW_TUS_DENIED:
+        fw_log_say(u->log, FW_LOG_ERROR, "upload denied (%d): is the API key right?",
+                   u->tus.status);
+        u->not_before_ns = fw_now_ns() + DENIED_PERIOD_NS;
+        break;
+    case FW_TUS_REFUSED:
+        fw_log_say(u->log, FW_LOG_ERROR, "%s: refused by the server (%d)", u->current,
+                   u->tus.status);
+        skip_current(u);
+        break;
+    case FW_TUS_UNREADABLE:
+        fw_log_say(u->log, FW_LOG_WARN, "%s: cannot be read", u->current);
+        skip_current(u);
+    }
+}
+
+/* One exchange of the current file. */
+static void step(struct fw_uploader *u, bool metered)
+{
+    char id[37], url_before[FW_URL_BYTES];
+    struct fw_tus_field fields[] = {{"kind", "session"}, {"fileid", id}, {"install", u->install}};
+    uint64_t sent_before = u->tus.sent_bytes;
+
+    fw_file_id(u->current, id);
+    memcpy(url_before, u->tus.url, sizeof url_before);
+    u->tus.fields = fields;
+    u->tus.n_fields = sizeof fields / sizeof *fields;
+
+    enum fw_tus_result result = fw_tus_step(&u->tus);
+    uint64_t sent = u->tus.sent_bytes - sent_before;
+    atomic_fetch_add(&u->bytes_uploaded, sent);
+    if (metered && sent)
+        fw_budget_spend(&u->budget, u->store, fw_wall_ms(), sent);
+    if (result != FW_TUS_DONE && strcmp(url_before, u->tus.url) != 0)
+        save_state(u);
+    judge(u, result);
+}
+
+static void fetch_config(struct fw_uploader *u)
+{
+    uint32_t period_s;
+
+    if (fw_remote_config_fetch(&u->remote, &u->base, &u->server, u->store))
+        u->on_config(u->on_config_user, &u->remote.config);
+    period_s = u->remote.config.config_period_s;
+    if (!u->remote.etag[0] && period_s > CONFIG_RETRY_S)
+        period_s = CONFIG_RETRY_S; /* never answered yet */
+    u->next_config_ns = fw_now_ns() + period_s * 1000000000ull;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Does what is due; returns when to come back, 0 for at once. *idle: nothing is left to send. */
+static uint64_t work(struct fw_uploader *u, bool *idle)
+{
+    uint64_t now = fw_now_ns();
+    bool metered;
+
+    *idle = false;
+    if (now >= u->next_config_ns) {
+        fetch_config(u);
+        return 0;
+    }
+    if (!u->current[0] && !next_file(u)) {
+        *idle = true;
+        return u->next_config_ns;
+    }
+    if (now < u->not_before_ns)
+        return earlier(u->not_before_ns, u->next_config_ns);
+
+    uint64_t may = allowed(u, &metered);
+    if (may < earlier(u->tus.length, FW_TUS_CHUNK_BYTES)) {
+        close_current(u); /* others may trim it meanwhile */
+        *idle = true;
+        return earlier(now + POLICY_PERIOD_NS, u->next_config_ns);
+    }
+    step(u, metered);
+    return 0;
+}
+
+static bool is_over(const struct fw_uploader *u, bool idle)
+{
+    uint64_t until = atomic_load(&u->drain_until);
+
+    return atomic_load(&u->stop) || (until && (idle || fw_now_ns() >= until));
+}
+
+static void *run(void *user)
+{
+    struct fw_uploader *u = user;
+    bool idle = false;
+
+    fw_thread_yield_priority(NICE);
+    fw_remote_config_load(&u->remote, &u->base, u->store);
+    fw_budget_load(&u->budget, u->store);
+    while (!is_over(u, idle)) {
+        uint64_t until = work(u, &idle), drain = atomic_load(&u->drain_until);
+
+        if (!until || is_over(u, idle))
+            continue;
+        atomic_store(&u->cpu_us, fw_thread_cpu_us());
+        fw_waker_wait(&u->waker, drain ? earlier(until, drain) : until);
+        atomic_fetch_add(&u->wakeups, 1);
+        idle = false;
+    }
+    close_current(u);
+    fw_waker_wake(&u->done);
+    return NULL;
+}
+
+bool fw_uploader_start(struct fw_uploader *u)
+{
+    u->fd = -1;
+    fw_random(&u->tus.random, sizeof u->tus.random);
+    u->tus.random |= 1;
+    u->chunk = malloc(FW_TUS_CHUNK_BYTES);
+    u->running = fw_waker_init(&u->waker) && fw_waker_init(&u->done) && u->chunk &&
+                 fw_thread_start(&u->thread, "fw-upload", STACK_BYTES, run, u);
+    return u->running;
+}
+
+void fw_uploader_wake(struct fw_uploader *u)
+{
+    if (u->running)
+        fw_waker_wake(&u->waker);
+}
+
+void fw_uploader_stop(struct fw_uploader *u, bool drain)
+{
+    if (u->running) {
+        uint64_t until = fw_now_ns() + FW_UPLOAD_DRAIN_MS * 1000000ull;
+
+        if (drain) {
+            atomic_store(&u->drain_until, until);
+            fw_waker_wake(&u->waker);
+            fw_waker_wait(&u->done, until);
+        }
+        atomic_store(&u->stop, true); /* also ends an exchange of the default transport */
+        fw_waker_wake(&u->waker);
+        pthread_join(u->thread, NULL);
+        u->running = false;
+    }
+    fw_waker_fini(&u->waker);
+    fw_waker_fini(&u->done);
+    free(u->chunk);
+    u->chunk = NULL;
+}

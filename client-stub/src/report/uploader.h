@@ -1,0 +1,57 @@
+/*
+ * uploader: one low-priority thread that fetches the configuration and sends finished files, oldest
+ * first. It never holds a lock while it waits or sends. A file is deleted only after the server has
+ * confirmed its full length. How far an upload has come stands beside the file, so that the next
+ * launch goes on from there.
+ */
+#pragma once
+#include "src/buffer/files.h"
+#include "src/report/policy.h"
+#include "src/report/remote_config.h"
+#include "src/report/tus.h"
+#include "src/waker.h"
+
+#include <pthread.h>
+
+#define FW_UPLOAD_DRAIN_MS 30000
+
+struct fw_uploader {
+    /* set by the owner before the start */
+    struct fw_server server;
+    struct fw_store *store;
+    const struct fw_log *log;
+    const char *install;
+    struct fw_config base;
+    fw_network (*network)(void *user); /* NULL: Wi-Fi */
+    void *network_user;
+    /* called on the uploader's thread when a new configuration is in force */
+    void (*on_config)(void *user, const struct fw_config *config);
+    void *on_config_user;
+
+    /* own */
+    struct fw_waker waker, done;
+    struct fw_remote_config remote;
+    struct fw_budget budget;
+    struct fw_tus tus;
+    char current[FW_FILE_NAME_BYTES];    /* "" none */
+    char skipped[8][FW_FILE_NAME_BYTES]; /* refused or unreadable, this launch */
+    size_t n_skipped;
+    int fd;
+    uint64_t next_config_ns, not_before_ns;
+    unsigned char *chunk;
+    _Atomic bool stop;            /* ends at once */
+    _Atomic uint64_t drain_until; /* not 0: ends when all is sent, or at this time */
+    _Atomic uint64_t bytes_uploaded, wakeups, cpu_us;
+    pthread_t thread;
+    bool running;
+};
+
+bool fw_uploader_start(struct fw_uploader *u);
+void fw_uploader_wake(
+    struct fw_uploader *u); /* a file was finished, the network may have changed */
+/* drain: waits up to FW_UPLOAD_DRAIN_MS until all is sent. */
+void fw_uploader_stop(struct fw_uploader *u, bool drain);
+
+/* The file's id as an UUID (version 8, RFC 9562), the same at every launch: creation is idempotent
+ * by it even when the state file is lost. */
+void fw_file_id(const char *name, char out[37]);
