@@ -12,13 +12,15 @@ struct line { /* one row of frame_rollup and what to add to it */
     const struct rollup_delta *delta;
 };
 
+struct model_line { /* the same of model_rollup */
+    const struct rollup_key *key;
+    const struct contribution *delta;
+};
+
 struct change {
     struct line *lines;
     size_t n;
-    struct {
-        const struct rollup_key *key;
-        const struct contribution *delta;
-    } models[2];
+    struct model_line models[2];
     size_t n_models;
 };
 
@@ -37,10 +39,13 @@ static void add_lines(struct change *c, const struct rollup_key *key,
 {
     for (size_t i = 0; i < delta->n_slices; i++)
         c->lines[c->n++] = (struct line){key, &delta->slices[i]};
-    if (any_model(delta)) {
-        c->models[c->n_models].key = key;
-        c->models[c->n_models++].delta = delta;
-    }
+}
+
+static void add_model_line(struct change *c, const struct rollup_key *key,
+                           const struct contribution *delta)
+{
+    if (any_model(delta))
+        c->models[c->n_models++] = (struct model_line){key, delta};
 }
 
 static int compare_i64(int64_t a, int64_t b)
@@ -60,32 +65,47 @@ static int by_key(const void *va, const void *vb)
     return order ? order : compare_i64(a->key->day, b->key->day);
 }
 
-static bool same_key(const struct rollup_key *a, const struct rollup_key *b)
+static bool same_frame_key(const struct rollup_key *a, const struct rollup_key *b)
 {
-    return a->build_id == b->build_id && a->model_id == b->model_id && a->tier == b->tier &&
-           a->day == b->day;
+    return a->build_id == b->build_id && a->tier == b->tier && a->day == b->day;
 }
 
-/* The differences: one list where the keys are equal, else out at the one and in at the other. */
+static bool same_model_key(const struct rollup_key *a, const struct rollup_key *b)
+{
+    return a->build_id == b->build_id && a->model_id == b->model_id;
+}
+
+/* What to write: the difference where a key stayed, else out at the one and in at the other. A
+ * statement must not meet the same row twice. */
 static bool find_changes(const struct rollup_key *was, const struct contribution *before,
                          const struct rollup_key *is, const struct contribution *now,
                          struct arena *mem, struct change *out, struct err *err)
 {
     static const struct contribution nothing;
-    struct contribution *diff = arena_array(mem, 2, sizeof *diff);
-    bool same = same_key(was, is);
+    struct contribution *diff = arena_alloc(mem, sizeof *diff);
+    struct contribution *away = arena_alloc(mem, sizeof *away);
 
-    if (!diff)
+    if (!diff || !away)
         return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
-    if (!contribution_diff(now, same ? before : &nothing, mem, &diff[0], err) ||
-        (!same && !contribution_diff(&nothing, before, mem, &diff[1], err)))
+    if (!contribution_diff(now, before, mem, diff, err) ||
+        !contribution_diff(&nothing, before, mem, away, err))
         return false;
     *out = (struct change){
-        .lines = arena_array(mem, diff[0].n_slices + diff[1].n_slices, sizeof *out->lines)};
+        .lines = arena_array(mem, now->n_slices + before->n_slices, sizeof *out->lines)};
     if (!out->lines)
         return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
-    add_lines(out, is, &diff[0]);
-    add_lines(out, was, &diff[1]);
+    if (same_frame_key(was, is)) {
+        add_lines(out, is, diff);
+    } else {
+        add_lines(out, is, now);
+        add_lines(out, was, away);
+    }
+    if (same_model_key(was, is)) {
+        add_model_line(out, is, diff);
+    } else {
+        add_model_line(out, is, now);
+        add_model_line(out, was, away);
+    }
     qsort(out->lines, out->n, sizeof *out->lines, by_key);
     return true;
 }
@@ -192,22 +212,12 @@ static bool add_frames(struct db *db, int64_t shard, const struct change *c, str
     return db_exec(db, Q_ROLLUP_FRAME_ADD, all, err);
 }
 
-/* By build, then model, as the key. */
-static void sort_models(struct change *c)
+static int by_model_key(const void *va, const void *vb)
 {
-    if (c->n_models < 2)
-        return;
+    const struct model_line *a = va, *b = vb;
+    int order = compare_i64(a->key->build_id, b->key->build_id);
 
-    const struct rollup_key *a = c->models[0].key, *b = c->models[1].key;
-    int order = compare_i64(a->build_id, b->build_id);
-
-    if ((order ? order : compare_i64(a->model_id, b->model_id)) > 0) {
-        const struct contribution *delta = c->models[0].delta;
-
-        c->models[0] = c->models[1];
-        c->models[1].key = a;
-        c->models[1].delta = delta;
-    }
+    return order ? order : compare_i64(a->key->model_id, b->key->model_id);
 }
 
 static bool add_model(struct db *db, int64_t shard, const struct rollup_key *key,
@@ -231,7 +241,7 @@ bool rollup_apply(struct db *db, int64_t shard, const struct rollup_key *was,
 
     if (!find_changes(was, before, is, now, mem, &c, err) || !add_frames(db, shard, &c, mem, err))
         return false;
-    sort_models(&c);
+    qsort(c.models, c.n_models, sizeof *c.models, by_model_key);
     for (size_t i = 0; i < c.n_models; i++)
         if (!add_model(db, shard, c.models[i].key, c.models[i].delta, err))
             return false;
