@@ -35,8 +35,6 @@ int cmd_dump(int argc, char **argv)
     bool ok = file && part_dump(file, n, &part_limits_default, print_line, stdout, &err);
 
     free(file);
-    if (fflush(stdout) || ferror(stdout))
-        ok = err_set(&err, ERR_INTERNAL, "cannot write the output");
     if (ok)
         return CLI_OK;
     if (!err.field[0])

@@ -21,5 +21,10 @@ int cmd_version(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    return cli_dispatch("framewatch", commands, sizeof commands / sizeof *commands, argc, argv);
+    int code = cli_dispatch("framewatch", commands, sizeof commands / sizeof *commands, argc, argv);
+
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "framewatch: the output could not be written\n");
+    return code ? code : CLI_FAILED;
 }

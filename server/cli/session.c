@@ -125,8 +125,6 @@ static bool save_trace(struct client *c, const struct options *o, struct err *er
 {
     char path[MAX_PATH], rest[64];
 
-    if (strcmp(o->trace, "chrome") != 0 && strcmp(o->trace, "perfetto") != 0)
-        return err_field(err, ERR_INVALID, "--trace", "is neither chrome nor perfetto");
     snprintf(rest, sizeof rest, "/trace?format=%s", o->trace);
     path_of(o, rest, path);
     if (strcmp(o->out, "-") == 0)
@@ -193,6 +191,8 @@ static bool run(const struct options *o, struct err *err)
 
 static bool options_fit(const struct options *o, const struct cli_args *args, struct err *err)
 {
+    if (o->trace && strcmp(o->trace, "chrome") != 0 && strcmp(o->trace, "perfetto") != 0)
+        return err_field(err, ERR_INVALID, "--trace", "is neither chrome nor perfetto");
     if (o->trace && !o->out)
         return err_field(err, ERR_INVALID, "-o", "says where the trace goes");
     if (!o->files && args->n > 1)
@@ -230,11 +230,11 @@ int cmd_session(int argc, char **argv)
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    if (!options_fit(&o, &args, &err)) {
+    if (!options_fit(&o, &args, &err) || (!o.files && !read_id(args.at[0], o.id, &err))) {
         cli_fail(&err);
         return CLI_USAGE;
     }
-    if (o.files ? !show_files(&o, &args, &err) : !read_id(args.at[0], o.id, &err) || !run(&o, &err))
+    if (o.files ? !show_files(&o, &args, &err) : !run(&o, &err))
         return cli_fail(&err);
     return CLI_OK;
 }
