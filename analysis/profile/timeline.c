@@ -243,7 +243,7 @@ static void put_scenes(const struct window *w)
         buf_text(w->out, "{\"from_us\":");
         buf_i64(w->out, (int64_t)scene->t_us);
         view_key_u64(w->out, "to_us", end);
-        view_key_text(w->out, "scene", view_scene_key(w->s, scene->mode, scene->map));
+        view_key_text(w->out, "scene", view_scene_key(w->s, i));
         view_key_text(w->out, "mode", scene->mode);
         view_key_text(w->out, "map", scene->map);
         put_attributes(scene, w->out);

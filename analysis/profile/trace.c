@@ -569,7 +569,7 @@ static void tell_scenes(struct trace *t)
 
     for (size_t i = 0; i < t->s->n_scene_changes; i++) {
         const struct part_scene *scene = &t->s->scene_changes[i];
-        const char *key = view_scene_key(t->s, scene->mode, scene->map);
+        const char *key = view_scene_key(t->s, i);
         uint64_t from = later(scene->t_us, last);
 
         last = later(view_scene_end(t->s, i), from);

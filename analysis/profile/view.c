@@ -17,21 +17,9 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-const char *view_scene_key(const struct session *s, const char *mode, const char *map)
+const char *view_scene_key(const struct session *s, size_t i)
 {
-    const char *other = "";
-
-    mode = or_empty(mode);
-    map = or_empty(map);
-    for (size_t i = 0; i < s->n_scenes; i++) {
-        const struct session_scene *scene = &s->scenes[i];
-
-        if (strcmp(or_empty(scene->mode), mode) == 0 && strcmp(or_empty(scene->map), map) == 0)
-            return or_empty(scene->key);
-        if (!or_empty(scene->mode)[0] && !or_empty(scene->map)[0])
-            other = or_empty(scene->key); /* past MAX_SESSION_SCENES all share one */
-    }
-    return other;
+    return s->scenes[s->change_scene[i]].key;
 }
 
 uint64_t view_scene_end(const struct session *s, size_t i)

@@ -9,8 +9,8 @@ extern const char *const view_level_name[4];     /* enum jank_level: "none" … 
 extern const char *const view_state_name[5];     /* enum frame_state: "valid" … */
 extern const char *const view_lifecycle_name[5]; /* enum lifecycle_kind: "background" … */
 
-/* `key` of the session's scene with this mode and map. */
-const char *view_scene_key(const struct session *s, const char *mode, const char *map);
+/* `key` of the scene that scene_changes[i] leads to. */
+const char *view_scene_key(const struct session *s, size_t i);
 
 /* Where the scene that begins with scene_changes[i] ends. */
 uint64_t view_scene_end(const struct session *s, size_t i);

@@ -46,6 +46,7 @@ static const struct session_scene fixture_scenes[] = {
     {"battle/frost \"cave\" 冰", "battle", "frost \"cave\" 冰"},
     {"lobby/town", "lobby", "town"},
 };
+static uint16_t fixture_change_scene[] = {2, 1};
 static const struct part_position fixture_positions[] = {{1000000, 1.5f, -2.25f},
                                                          {2000000, 3.0f, 0.1f}};
 static const struct part_lifecycle fixture_lifecycle[] = {
@@ -168,6 +169,7 @@ static inline void fixture_fill(struct fixture *f)
     h->clusters = fixture_clusters;
     h->n_clusters = 2;
     f->s.n_parts = 1;
+    f->s.change_scene = fixture_change_scene;
     f->s.end_us = 12000000;
 #define LEND(list, of) (f->s.list = (void *)(of), f->s.n_##list = sizeof(of) / sizeof *(of))
     LEND(frames, f->frames);
