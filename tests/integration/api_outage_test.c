@@ -1,0 +1,64 @@
+/* What the API does while its database is away. A cluster of its own: it is killed. */
+#include "support/api.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int own_cluster(void **state)
+{
+    struct err err;
+
+    (void)state;
+    if (!pg_start((struct pg_options){.own = true}, &err))
+        fail_msg("%s", err.text);
+    return 0;
+}
+
+static const struct api_answer *get(struct api *api, const char *path)
+{
+    return api_send(
+        api, (struct api_call){.method = "GET", .path = path, .key = api->key[0][ROLE_READ]});
+}
+
+static void says_so_while_it_is_away_and_serves_again_when_it_is_back(void **state)
+{
+    struct api *api = *state;
+
+    assert_int_equal(get(api, "/v1/sessions")->status, 200);
+    pg_kill9();
+    assert_int_equal(get(api, "/v1/sessions")->status, 503);
+    api_problem(api->answer.json, "database", "");
+    assert_true(api->answer.retry_after[0] != '\0');
+    assert_int_equal(get(api, "/readyz")->status, 503);
+    assert_int_equal(get(api, "/healthz")->status, 200);
+    assert_int_equal(get(api, "/v1/openapi.json")->status, 200);
+    assert_int_equal(get(api, "/metrics")->status, 200);
+    assert_non_null(strstr((const char *)api->answer.body, "framewatch_database_up 0\n"));
+    assert_null(strstr((const char *)api->answer.body, "framewatch_jobs{"));
+
+    pg_restart();
+    /* a connection that broke is noticed by the call that met the break; each has one chance */
+    for (int i = 0; i < 8 && get(api, "/readyz")->status != 200; i++)
+        ;
+    assert_int_equal(get(api, "/readyz")->status, 200);
+    for (int i = 0; i < 8 && get(api, "/v1/sessions")->status != 200; i++)
+        ;
+    assert_int_equal(get(api, "/v1/sessions")->status, 200);
+    for (int i = 0; i < 8; i++)
+        if (strstr((const char *)get(api, "/metrics")->body, "framewatch_database_up 1\n"))
+            return;
+    fail_msg("/metrics still says that the database is away");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(says_so_while_it_is_away_and_serves_again_when_it_is_back,
+                                        api_setup, api_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, own_cluster, pg_group_teardown);
+}
