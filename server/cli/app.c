@@ -61,7 +61,11 @@ static int app_create(int argc, char **argv)
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    if (!name_is_right(args.at[0], &err) || !admin_open(&a, db, &err))
+    if (!name_is_right(args.at[0], &err)) {
+        cli_fail(&err);
+        return CLI_USAGE;
+    }
+    if (!admin_open(&a, db, &err))
         return cli_fail(&err);
     code = create(&a, args.at[0], if_missing, &err) ? CLI_OK : cli_fail(&err);
     admin_close(&a);

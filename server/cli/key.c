@@ -50,6 +50,17 @@ static bool audit_key(struct admin *a, int64_t app, const char *action, const vo
     return admin_audit(a, app, action, detail, err);
 }
 
+static int wrong(const struct err *err)
+{
+    cli_fail(err);
+    return CLI_USAGE;
+}
+
+static bool app_is_given(const char *app, struct err *err)
+{
+    return app || err_set(err, ERR_INVALID, "which app? Give --app NAME");
+}
+
 struct new_key {
     const char *app, *role, *label;
 };
@@ -76,8 +87,8 @@ static bool store_key(struct admin *a, const struct new_key *k, const char *key,
 
 static bool check_new(const struct new_key *k, struct err *err)
 {
-    if (!k->app)
-        return err_set(err, ERR_INVALID, "for which app? Give --app NAME");
+    if (!app_is_given(k->app, err))
+        return false;
     if (!k->role || (strcmp(k->role, "ingest") != 0 && strcmp(k->role, "read") != 0 &&
                      strcmp(k->role, "admin") != 0))
         return err_set(err, ERR_INVALID, "give --role ingest, read or admin");
@@ -109,7 +120,9 @@ static int key_create(int argc, char **argv)
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    if (!check_new(&k, &err) || !make_key(k.role, key, &err) || !admin_open(&a, db, &err))
+    if (!check_new(&k, &err))
+        return wrong(&err);
+    if (!make_key(k.role, key, &err) || !admin_open(&a, db, &err))
         return cli_fail(&err);
     if (store_key(&a, &k, key, &err))
         printf("%s\n", key);
@@ -123,8 +136,6 @@ static int key_create(int argc, char **argv)
 static bool load_keys(struct admin *a, const char *app_name, int64_t *app, struct db_rows *rows,
                       struct err *err)
 {
-    if (!app_name)
-        return err_set(err, ERR_INVALID, "of which app? Give --app NAME");
     return admin_app(a, app_name, app, err) &&
            db_all(a->db, Q_APIKEY_ADMIN_LIST, DB_ARGS(db_i64(*app)), &key_map, a->mem, rows, err);
 }
@@ -164,6 +175,8 @@ static int key_list(int argc, char **argv)
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
+    if (!app_is_given(app, &err))
+        return wrong(&err);
     if (!admin_open(&a, db, &err))
         return cli_fail(&err);
     code = print_keys(&a, app, &err) ? CLI_OK : cli_fail(&err);
@@ -228,6 +241,8 @@ static int key_revoke(int argc, char **argv)
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
+    if (!app_is_given(app, &err))
+        return wrong(&err);
     if (!admin_open(&a, db, &err))
         return cli_fail(&err);
     code = revoke(&a, app, args.at[0], &err) ? CLI_OK : cli_fail(&err);
