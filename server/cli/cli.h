@@ -20,6 +20,7 @@
     X(build, "make a build known to the server; list builds")                                      \
     X(job, "list jobs, retry those that wait for a person")                                        \
     X(demo, "send synthetic sessions to a server")                                                 \
+    X(symbols, "turn addresses into functions, files and lines; make and show symcaches")          \
     X(version, "print the version of this tool")
 
 #define X(name, help) int cmd_##name(int argc, char **argv);

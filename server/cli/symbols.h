@@ -1,0 +1,9 @@
+/*
+ * symbols: the verbs of `framewatch symbols`, one file each. Each is a subcommand in the sense of
+ * cli.h.
+ */
+#pragma once
+
+int symbols_index(int argc, char **argv);
+int symbols_info(int argc, char **argv);
+int symbols_lookup(int argc, char **argv);
