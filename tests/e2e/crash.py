@@ -8,6 +8,7 @@ rollups must be those of a second server that took the same files undisturbed.
 """
 import argparse
 import base64
+import ctypes
 import http.client
 import os
 import random
@@ -57,7 +58,9 @@ class Services:
             raise SystemExit("PostgreSQL did not come back")
 
     def start_server(self):
-        if self.shell(f'private_server_start "{self.bin}/server/framewatchd" {self.port}').returncode:
+        # A worker's death is noticed when the lease of its job ends.
+        options = "--job-lease-ms=3000 --log-level=warn"
+        if self.shell(f'private_server_start "{self.bin}/server/framewatchd" {self.port} {options}').returncode:
             raise SystemExit("framewatchd did not come back")
 
     def kill_server(self):
@@ -108,15 +111,23 @@ def children(pid):
     return found
 
 
+def adopt_orphans():
+    """Daemons whose starter has ended become our children, so that we can bury them: a zombie still holds
+    PostgreSQL's lock file, and not every init is quick about it."""
+    pr_set_child_subreaper = 36
+    if ctypes.CDLL(None, use_errno=True).prctl(pr_set_child_subreaper, 1, 0, 0, 0) != 0:
+        raise SystemExit("prctl failed")
+
+
 def wait_gone(pid):
-    for _ in range(500):
+    for _ in range(2000):
         try:
-            with open(f"/proc/{pid}/stat") as f:
-                if f.read().rsplit(")", 1)[1].split()[0] == "Z":
-                    return
-        except OSError:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            pass
+        if not os.path.exists(f"/proc/{pid}"):
             return
-        time.sleep(0.01)
+        time.sleep(0.005)
     raise SystemExit(f"process {pid} survived SIGKILL")
 
 
@@ -391,7 +402,10 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
     rng, results = random.Random(a.seed), Results()
+    adopt_orphans()
     services = Services(a.root, a.folder, a.bin, a.port)
+    services.start_pg()
+    services.start_server()
     source = read_uploads(a.files, rng)
     stop = threading.Event()
     clients = start_clients(services, read_key(f"{a.folder}/keys/ingest"), source, stop, a.seed * 1000)
@@ -407,6 +421,8 @@ def main():
     check_ledger(services, touched, results)
     check_counts(services, touched, results)
     second = Services(a.root, a.second, a.bin, a.second_port)
+    second.start_pg()
+    second.start_server()
     compare(snapshot(services), undisturbed(second, read_key(f"{a.second}/keys/ingest"), touched, results), results)
     print(f"{results.passed} passed, {results.failed} failed, 0 skipped")
     return 1 if results.failed else 0

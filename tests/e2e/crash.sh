@@ -27,10 +27,8 @@ for dir in second first; do
     private_begin "$work/$dir"
     private_pg_start "shared_buffers = 64MB"
     make_app "$bin"
+    private_pg_stop
 done
-private_server_start "$bin/server/framewatchd" "$port"
-private_begin "$work/second"
-private_server_start "$bin/server/framewatchd" "$second_port"
 
 python3 "$root/tests/e2e/crash.py" --root "$root" --bin "$bin" --files "$work/files" \
     --folder "$work/first" --port "$port" --second "$work/second" --second-port "$second_port" \
