@@ -90,7 +90,8 @@ struct peer {
     _Atomic int64_t since_ms; /* of the phase */
     _Atomic int64_t spent_ms; /* earlier in the same phase */
     _Atomic int64_t bytes;    /* received or to be sent in it */
-    bool ended;               /* timer only */
+    int64_t seen_bytes;       /* timer only, as the next one */
+    bool ended;
 };
 
 struct exchange {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,19 @@ static int64_t allowance_ms(const struct http_config *c, struct peer *p, enum re
     }
 }
 
+/* libmicrohttpd misses the end of a stream that came together with the last bytes: its next look
+ * would be at the next event, and there is none. Ending the socket for reading makes one. */
+static void notice_end(struct peer *p)
+{
+    struct pollfd look = {.fd = p->fd, .events = POLLRDHUP};
+    int64_t bytes = atomic_load_explicit(&p->bytes, memory_order_relaxed);
+    bool still = bytes == p->seen_bytes;
+
+    p->seen_bytes = bytes;
+    if (still && poll(&look, 1, 0) == 1 && look.revents & POLLRDHUP)
+        end_reading(p);
+}
+
 static void check_peer(const struct http_config *c, struct peer *p, int64_t now)
 {
     enum refusal why = REFUSED_N;
@@ -154,8 +168,13 @@ static void check_peer(const struct http_config *c, struct peer *p, int64_t now)
     int64_t spent =
         now - atomic_load(&p->since_ms) + atomic_load_explicit(&p->spent_ms, memory_order_relaxed);
 
-    if (!allowed || spent <= allowed || p->ended)
+    if (p->ended || !allowed)
         return;
+    if (spent <= allowed) {
+        if (why == REFUSED_slow_body)
+            notice_end(p);
+        return;
+    }
     p->ended = true;
     metric_refused(why);
     if (why == REFUSED_slow_body)
