@@ -29,6 +29,7 @@
 
 #define SECOND UINT64_C(1000000)
 #define MAX_UPLOADS 200
+#define MAX_FILES 40 /* of one session */
 
 /* The set of uploads of one seed --------------------------------------------------------------- */
 
@@ -241,8 +242,8 @@ static void add_slice(struct tally *t, const struct rollup_delta *d)
 
 /* Sessions are told apart by app and id; a file equal to an earlier one is the same part. */
 struct raw_session {
-    struct session_part part[MAX_UPLOADS];
-    struct part decoded[MAX_UPLOADS];
+    struct session_part part[MAX_FILES];
+    struct part decoded[MAX_FILES];
     size_t n;
     int days_ago;
     int64_t app;
@@ -288,6 +289,7 @@ static size_t gather(struct raw_session *all, struct arena *mem)
             s->days_ago = set.at[i].days_ago;
         if (same_file(s, &one))
             continue;
+        assert_true(s->n < MAX_FILES);
         s->decoded[s->n] = part;
         one.part = &s->decoded[s->n];
         s->part[s->n++] = one;
@@ -298,7 +300,7 @@ static size_t gather(struct raw_session *all, struct arena *mem)
 /* frame_rollup and model_rollup as they should be. */
 static size_t brute_force(struct tally *out, struct arena *mem)
 {
-    struct raw_session *all = calloc(32, sizeof *all);
+    struct raw_session *all = calloc(MAX_UPLOADS, sizeof *all);
     size_t n_out = 0, n = gather(all, mem);
 
     assert_non_null(all);
@@ -416,8 +418,8 @@ static void assert_rollups_are_plain_sums(const char *conninfo)
     assert_true(mem && expected && actual);
     n_expected = brute_force(expected, mem);
     n_actual = read_rollups(conninfo, actual);
-    assert_in_range(n_expected, 5, MAX_TALLIES);
-    assert_in_range(n_actual, 5, MAX_TALLIES);
+    assert_in_range(n_expected, 1, MAX_TALLIES);
+    assert_in_range(n_actual, 1, MAX_TALLIES);
     assert_covered(expected, n_expected, actual, n_actual);
     assert_covered(actual, n_actual, expected, n_expected);
     free(expected);
@@ -582,41 +584,47 @@ static bool queue_is_empty(const char *conninfo)
     return false;
 }
 
+/* Two worker processes' worth of threads over a full queue; every job succeeds at once. */
+static void run_busy_workers(const char *conninfo)
+{
+    struct worker_config config = test_worker(conninfo);
+    struct worker *workers[2];
+    struct worker_counts counts;
+    int64_t failed = 0;
+    struct err err;
+
+    for (size_t i = set.n; i > 0; i--)
+        put_upload(conninfo, &set.at[i - 1]);
+    config.threads = 3;
+    for (int i = 0; i < 2; i++)
+        assert_non_null(workers[i] = worker_start(&config, &err));
+    assert_true(queue_is_empty(conninfo));
+    for (int i = 0; i < 2; i++) {
+        worker_counts(workers[i], &counts);
+        failed += counts.failed;
+        worker_stop(workers[i]);
+    }
+    assert_int_equal(failed, 0);
+    drain_all(&config);
+    /* waits in a circle would be cured by a retry and stay unseen above */
+    assert_int_equal(pg_i64(conninfo, "SELECT deadlocks FROM pg_stat_database WHERE datname = "
+                                      "current_database()"),
+                     0);
+}
+
 static void several_workers_on_one_queue_end_in_the_same_rows(void **state)
 {
     (void)state;
     for (uint64_t seed = 501; seed <= 500 + (seeds() + 1) / 2; seed++) {
         char clean[PG_CONNINFO_BYTES], busy[PG_CONNINFO_BYTES];
-        struct worker *workers[2];
-        struct worker_counts counts;
-        struct worker_config config;
         char *expected, *actual;
-        int64_t failed = 0;
-        struct err err;
 
         make_set(seed);
         expected = clean_run(clean);
         new_database(busy);
-        config = test_worker(busy);
-        config.threads = 3;
-        for (int i = 0; i < 2; i++)
-            assert_non_null(workers[i] = worker_start(&config, &err));
-        for (size_t i = set.n; i > 0; i--)
-            put_upload(busy, &set.at[i - 1]);
-        assert_true(queue_is_empty(busy));
-        for (int i = 0; i < 2; i++) {
-            worker_counts(workers[i], &counts);
-            failed += counts.failed;
-            worker_stop(workers[i]);
-        }
-        assert_int_equal(failed, 0);
-        drain_all(&config);
+        run_busy_workers(busy);
         actual = dump_results(busy);
         assert_same_dump(expected, actual, seed);
-        /* waits in a circle would be cured by a retry and stay unseen above */
-        assert_int_equal(pg_i64(busy, "SELECT deadlocks FROM pg_stat_database WHERE datname = "
-                                      "current_database()"),
-                         0);
         free(expected);
         free(actual);
         pg_drop_db(clean);
@@ -625,11 +633,59 @@ static void several_workers_on_one_queue_end_in_the_same_rows(void **state)
     clear_set();
 }
 
+/* One shard, two builds, the same scenes in either order: every transaction wants the same rows. */
+static void make_crowd(void)
+{
+    struct random r = {99};
+
+    clear_set();
+    for (uint64_t i = 0; i < MAX_UPLOADS; i++) {
+        struct session_builder *b = sb_new(i);
+        size_t n;
+
+        b->session_id[0] = (unsigned char)i;
+        b->session_id[15] = 7;
+        b->version_code = 100 + i % 2;
+        sb_part(b, 0, 0);
+        for (uint64_t scene = 0; scene < 6; scene++) {
+            char map[8];
+
+            snprintf(map, sizeof map, "m%lu", (unsigned long)(i % 3 ? scene : 5 - scene));
+            sb_scene(b, scene * SECOND, "battle", map);
+            sb_steady(b, scene * SECOND, 50, 16670);
+        }
+        sb_end(b, 6 * SECOND, END_STOPPED);
+
+        const unsigned char *bytes = sb_bytes(b, &n);
+
+        add_upload(&r, 1, "phone", bytes, n);
+        set.at[set.n - 1].days_ago = 0;
+        sb_free(b);
+    }
+}
+
+static void sessions_that_meet_in_the_same_rows_lose_no_count(void **state)
+{
+    char busy[PG_CONNINFO_BYTES];
+
+    (void)state;
+    make_crowd();
+    new_database(busy);
+    run_busy_workers(busy);
+    assert_int_equal(pg_i64(busy, "SELECT sum(sessions) FROM frame_rollup WHERE scene = ''"),
+                     MAX_UPLOADS);
+    assert_int_equal(pg_i64(busy, "SELECT sum(sessions) FROM model_rollup"), MAX_UPLOADS);
+    assert_rollups_are_plain_sums(busy);
+    pg_drop_db(busy);
+    clear_set();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order_with_duplicates_and_crashes_ends_in_the_same_rows),
         cmocka_unit_test(several_workers_on_one_queue_end_in_the_same_rows),
+        cmocka_unit_test(sessions_that_meet_in_the_same_rows_lose_no_count),
     };
 
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);
