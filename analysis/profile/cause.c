@@ -106,11 +106,12 @@ const struct causes *causes_new(const struct session *s, struct arena *mem)
     return c;
 }
 
-/* Highest and lowest value of a field in the window; false if no sample has it. */
+/* Highest and lowest value of a field in the window; false, and 0, if no sample has it. */
 static bool range(const struct look *l, enum hardware_field f, int64_t *low, int64_t *high)
 {
     bool found = false;
 
+    *low = *high = 0;
     for (const struct hardware_sample *h = l->from; h < l->to; h++) {
         if (!hardware_has(h, f))
             continue;
@@ -219,13 +220,12 @@ static bool low_memory(const struct look *l)
 
 static bool short_of_memory(const struct look *l)
 {
-    int64_t swap, low, high, anon_low, anon = 0, ram_kb = (int64_t)l->session->header.ram_mb * 1024;
+    int64_t swap, low, high, anon_low, anon, ram_kb = (int64_t)l->session->header.ram_mb * 1024;
 
     if (low_memory(l))
         return true;
-    if (!range(l, HW_swap_kb, &low, &high))
-        high = 0;
-    else if (value_before(l, HW_swap_kb, &swap) && high - swap >= SWAP_GREW_KB)
+    if (range(l, HW_swap_kb, &low, &high) && value_before(l, HW_swap_kb, &swap) &&
+        high - swap >= SWAP_GREW_KB)
         return say(l, CAUSE_memory_pressure, "swap grew by %lld MB to %lld MB",
                    (long long)(high - swap) / 1024, (long long)high / 1024);
     if (!ram_kb || !range(l, HW_rss_anon_kb, &anon_low, &anon) ||
@@ -277,12 +277,11 @@ static bool throttled(const struct look *l)
 
     const struct hardware_sample *peak = &s->hardware[l->causes->peak[l->from - s->hardware]];
     uint32_t before = big_core_khz(s, peak);
-    int64_t low, temperature = 0, status = 0;
+    int64_t low, temperature, status;
 
     if ((uint64_t)now * 100 > (uint64_t)before * (100 - FELL_PERCENT) || !hot(l, peak))
         return false;
-    if (!range(l, HW_thermal_status, &low, &status))
-        status = 0;
+    (void)range(l, HW_thermal_status, &low, &status);
     if (range(l, HW_battery_millicelsius, &low, &temperature) ||
         range(l, HW_skin_millicelsius, &low, &temperature))
         return say(l, CAUSE_throttled, "big cores %u -> %u MHz at %.1f °C, thermal status %lld",

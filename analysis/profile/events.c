@@ -47,9 +47,10 @@ static size_t first_from(const void *items, size_t n, size_t size, uint64_t t_us
 
 #define FIRST_FROM(list, n, t_us) first_from(list, n, sizeof *(list), t_us)
 
+/* Only valid frames have any of these. */
 static bool is_event(const struct frame *f)
 {
-    return f->state == FRAME_VALID && (f->jank || f->perfdog_jank || f->perfdog_big);
+    return f->jank | f->perfdog_jank | f->perfdog_big;
 }
 
 /* Janks of the SDK that no frame speaks of --------------------------------------------------------

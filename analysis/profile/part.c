@@ -70,26 +70,32 @@ struct field {
     size_t n;
 };
 
+/* Most are of one byte. */
+static inline uint64_t varint(struct cursor *c)
+{
+    return c->at < c->end && *c->at < 0x80 && !c->failed ? *c->at++ : cursor_uleb(c);
+}
+
 /* False at the end, or at a fault, which latches c->failed. */
 static bool next_field(struct cursor *c, struct field *f)
 {
     if (c->failed || !cursor_left(c))
         return false;
 
-    uint64_t tag = cursor_uleb(c);
+    uint64_t tag = varint(c);
 
     *f = (struct field){.number = tag >> 3, .wire = (enum wire)(tag & 7)};
     if (f->number == 0 || tag > UINT32_MAX)
         c->failed = true;
     switch (f->wire) {
     case WIRE_VARINT:
-        f->value = cursor_uleb(c);
+        f->value = varint(c);
         break;
     case WIRE_64:
         cursor_bytes(c, 8);
         break;
     case WIRE_BYTES:
-        f->value = cursor_uleb(c);
+        f->value = varint(c);
         f->n = f->value > cursor_left(c) ? SIZE_MAX : (size_t)f->value;
         f->bytes = cursor_bytes(c, f->n);
         break;

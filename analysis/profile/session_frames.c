@@ -53,7 +53,7 @@ static uint32_t target_of(const struct row *row)
     return row->refresh_millihertz ? (uint32_t)(UINT64_C(1000000000) / row->refresh_millihertz) : 0;
 }
 
-/* Appends a row's frames; *covered_us is where the rows before it ended, and this one does. */
+/* Appends a row's frames; *covered_us is where the rows before it ended, and then this one too. */
 static void expand_row(struct merge *m, const struct row *row, uint64_t *covered_us)
 {
     struct session *s = &m->session;
@@ -87,6 +87,7 @@ static bool expand(struct merge *m)
     struct session *s = &m->session;
     size_t n_rows = 0, n = 0;
     uint64_t covered_us = 0;
+    bool sorted = true;
     const struct row *rows = sorted_rows(m, &n_rows);
 
     if (!rows)
@@ -96,9 +97,12 @@ static bool expand(struct merge *m)
     s->frames = arena_array(m->mem, n, sizeof *s->frames);
     if (!s->frames)
         return false;
-    for (size_t i = 0; i < n_rows; i++)
+    for (size_t i = 0; i < n_rows; i++) {
+        sorted &= !s->n_frames || s->frames[s->n_frames - 1].start_us <= rows[i].start_us;
         expand_row(m, &rows[i], &covered_us);
-    s->frames = merge_sort_by_time(m->mem, s->frames, s->n_frames, sizeof *s->frames);
+    }
+    if (!sorted)
+        s->frames = merge_sort_by_time(m->mem, s->frames, s->n_frames, sizeof *s->frames);
     return s->frames != NULL;
 }
 
@@ -109,7 +113,8 @@ struct walk {
     uint16_t current_scene;
     const struct session_span *away;
     size_t n_away, at_away;
-    size_t sleep; /* the next lifecycle event that may be a suspension */
+    size_t sleep;         /* the next lifecycle event that may be a suspension */
+    uint64_t quiet_until; /* no change of any of these before */
 };
 
 static uint16_t scene_at(struct walk *w, uint64_t t_us)
@@ -139,14 +144,42 @@ static bool is_suspended(struct walk *w, uint64_t from, uint64_t to)
     return w->sleep < s->n_lifecycle && s->lifecycle[w->sleep].t_us < to;
 }
 
-static enum frame_state state_of(struct walk *w, const struct frame *f)
+/* After a frame that begins at `from` was looked at: how long nothing will happen. */
+static uint64_t quiet_until(const struct walk *w, uint64_t from)
 {
-    uint64_t end = f->start_us + f->interval_us;
+    const struct session *s = w->session;
+    uint64_t until = UINT64_MAX;
 
-    if (is_suspended(w, f->start_us, end))
-        return FRAME_SUSPENDED;
-    if (is_away(w, f->start_us, end))
-        return FRAME_BACKGROUND;
+    if (w->scene < s->n_scene_changes)
+        until = s->scene_changes[w->scene].t_us;
+    if (w->sleep < s->n_lifecycle && s->lifecycle[w->sleep].t_us < until)
+        until = s->lifecycle[w->sleep].t_us;
+    if (w->at_away < w->n_away && w->away[w->at_away].from_us < until)
+        until = w->away[w->at_away].from_us;
+    return until > from ? until : 0;
+}
+
+static enum frame_state look_closely(struct walk *w, struct frame *f)
+{
+    uint64_t from = f->start_us, to = from + f->interval_us;
+    bool suspended = is_suspended(w, from, to), away = is_away(w, from, to);
+
+    f->scene = scene_at(w, from);
+    w->quiet_until = quiet_until(w, from);
+    return suspended ? FRAME_SUSPENDED : away ? FRAME_BACKGROUND : FRAME_VALID;
+}
+
+/* Sets the scene too. Nearly all frames lie where nothing happens. */
+static enum frame_state state_of(struct walk *w, struct frame *f)
+{
+    if (f->start_us + f->interval_us < w->quiet_until) {
+        f->scene = w->current_scene;
+    } else {
+        enum frame_state state = look_closely(w, f);
+
+        if (state != FRAME_VALID)
+            return state;
+    }
     if (f->interval_us < FRAME_LOW_US || f->interval_us > FRAME_HIGH_US)
         return FRAME_INVALID;
     return (enum frame_state)f->state; /* overlap, or valid */
@@ -203,7 +236,6 @@ void merge_frames(struct merge *m, const struct session_span *away, size_t n_awa
     for (size_t i = 0; i < s->n_frames; i++) {
         struct frame *f = &s->frames[i];
 
-        f->scene = scene_at(&w, f->start_us);
         f->state = (uint8_t)state_of(&w, f);
         s->frames_by_state[f->state]++;
         if (f->state == FRAME_VALID)

@@ -70,8 +70,8 @@ static const uint32_t bound[SKETCH_BUCKETS] = {
     58710040, 59896101, 61106123,
 };
 
-/* First candidate bucket by floor(log2 t) and the six bits below it: B[k - 1] < the smallest such
- * t. At most two steps further up is the bucket. */
+/* Bucket of the smallest time with this floor(log2 t) and these six bits below it. Such times are
+ * less than a bucket (2 %) apart, so the bucket of any is this one or the next. */
 #define LOG2_LOW 9
 #define LOG2_HIGH 25
 static const uint16_t first[LOG2_HIGH - LOG2_LOW + 1][64] = {
@@ -152,9 +152,7 @@ unsigned sketch_bucket(uint32_t t_us)
     unsigned log2 = 31 - (unsigned)__builtin_clz(t_us);
     unsigned k = first[log2 - LOG2_LOW][t_us >> (log2 - 6) & 63];
 
-    while (bound[k] < t_us)
-        k++;
-    return k;
+    return k + (bound[k] < t_us);
 }
 
 uint32_t sketch_bound_us(unsigned k)
