@@ -1,0 +1,483 @@
+/* Collectors on trees shaped like phones' /proc and /sys. */
+#include "src/clock.h"
+#include "src/collect/collectors.h"
+#include "src/collect/device.h"
+#include "src/collect/environment.h"
+
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct tree {
+    char root[64], proc[80], sys[80];
+    struct fw_collectors c;
+    struct fw_wire_hardware h;
+};
+
+static int set_up(void **state)
+{
+    struct tree *t = calloc(1, sizeof *t);
+
+    snprintf(t->root, sizeof t->root, "/tmp/sdk_collect_XXXXXX");
+    assert_non_null(mkdtemp(t->root));
+    snprintf(t->proc, sizeof t->proc, "%s/proc", t->root);
+    snprintf(t->sys, sizeof t->sys, "%s/sys", t->root);
+    *state = t;
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st, (void)type, (void)where;
+    return remove(path);
+}
+
+static int tear_down(void **state)
+{
+    struct tree *t = *state;
+
+    nftw(t->root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(t);
+    return 0;
+}
+
+static void make_parents(char *path)
+{
+    for (char *p = path + 1; *p; p++)
+        if (*p == '/') {
+            *p = 0;
+            mkdir(path, 0700);
+            *p = '/';
+        }
+}
+
+/* name: "proc/stat", "sys/…"; NULL text: a file that opens but cannot be read. */
+static void given(struct tree *t, const char *name, const char *text)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", t->root, name);
+    make_parents(path);
+    if (!text) {
+        remove(path);
+        assert_int_equal(mkdir(path, 0700), 0);
+        return;
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void given_no(struct tree *t, const char *name)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", t->root, name);
+    remove(path);
+}
+
+/* A file that never has anything to read: what a hung driver looks like. */
+static void given_blocking(struct tree *t, const char *name)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", t->root, name);
+    make_parents(path);
+    remove(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+static void given_process(struct tree *t, int utime, int stime, int cutime, int cstime, int threads)
+{
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "4242 (my (odd) game) S 1 2 3 4 5 6 7 8 9 10 %d %d %d %d 20 0 %d 0 12345 1 2\n", utime,
+             stime, cutime, cstime, threads);
+    given(t, "proc/self/stat", text);
+}
+
+static void given_phone(struct tree *t)
+{
+    char name[128];
+
+    given(t, "proc/stat", "cpu  100 10 50 800 20 5 5 0 0 0\ncpu0 1 2 3\n");
+    given_process(t, 40, 10, 5, 5, 37);
+    given(t, "proc/self/status",
+          "Name:\tgame\nTracerPid:\t0\nVmRSS:\t  500000 kB\nRssAnon:\t  300000 kB\n"
+          "VmSwap:\t   20000 kB\nThreads:\t37\n");
+    given(t, "proc/self/smaps_rollup", "00400000-7fff [rollup]\nRss: 500000 kB\nPss: 420000 kB\n");
+    given(t, "proc/self/task/77/schedstat", "9000000 3000000 55\n");
+    given(t, "sys/devices/system/cpu/possible", "0-7\n");
+    for (int i = 0; i < 8; i++) {
+        snprintf(name, sizeof name, "sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", i);
+        given(t, name, i < 4 ? "1785600\n" : "2841600\n");
+        snprintf(name, sizeof name, "sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq", i);
+        given(t, name, i < 4 ? "1785600\n" : i < 7 ? "2419200\n" : "2841600\n");
+    }
+    given(t, "sys/class/thermal/thermal_zone0/type", "pm8150b-ibat-lvl0\n");
+    given(t, "sys/class/thermal/thermal_zone0/temp", "0\n");
+    given(t, "sys/class/thermal/thermal_zone1/type", "cpu-0-0-usr\n");
+    given(t, "sys/class/thermal/thermal_zone1/temp", "55100\n");
+    given(t, "sys/class/thermal/thermal_zone2/type", "battery\n");
+    given(t, "sys/class/thermal/thermal_zone2/temp", "31000\n");
+    given(t, "sys/class/thermal/thermal_zone4/type", "quiet-therm-adc\n");
+    given(t, "sys/class/thermal/thermal_zone4/temp", "39250\n");
+    given(t, "sys/class/power_supply/usb/type", "USB\n");
+    given(t, "sys/class/power_supply/battery/type", "Battery\n");
+    given(t, "sys/class/power_supply/battery/temp", "312\n");
+    given(t, "sys/class/power_supply/battery/capacity", "87\n");
+    given(t, "sys/class/power_supply/battery/status", "Discharging\n");
+}
+
+static void start(struct tree *t)
+{
+    fw_collectors_init(&t->c, t->proc, t->sys, 77);
+}
+
+static bool collect(struct tree *t)
+{
+    return fw_collect(&t->c, fw_now_ns(), false, &t->h);
+}
+
+static void a_phone_is_read_whole(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    assert_true(collect(t));
+    assert_true(t->h.process_cpu_permille == FW_ABSENT); /* a difference needs two looks */
+    assert_int_equal(t->h.n_cores, 8);
+    assert_int_equal(t->h.core_khz[0], 1785600);
+    assert_int_equal(t->h.core_khz[7], 2841600);
+    assert_int_equal(t->h.rss_kb, 500000);
+    assert_int_equal(t->h.rss_anon_kb, 300000);
+    assert_int_equal(t->h.swap_kb, 20000);
+    assert_int_equal(t->h.pss_kb, 420000);
+    assert_int_equal(t->h.skin_millicelsius, 39250);
+    assert_int_equal(t->h.battery_millicelsius, 31200);
+    assert_int_equal(t->h.battery_permille, 870);
+    assert_int_equal(t->h.charging, 0);
+    assert_int_equal(t->h.thread_count, 37);
+    assert_int_equal(t->h.main_cpu_us, 0);
+}
+
+static void cpu_shares_follow_the_formula(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    collect(t);
+    /* user + 30, system + 10, irq + 5, softirq + 5: active 50; idle + 120, iowait + 30: total 200.
+     * steal and guest do not count. Process: 20 + 4 + 4 + 2 = 30. */
+    given(t, "proc/stat", "cpu  130 10 60 920 50 10 10 999 999 999\n");
+    given_process(t, 60, 14, 9, 7, 38);
+    given(t, "proc/self/task/77/schedstat", "9500000 3700000 60\n");
+    collect(t);
+    assert_int_equal(t->h.total_cpu_permille, 250);
+    assert_int_equal(t->h.process_cpu_permille, 150);
+    assert_int_equal(t->h.main_cpu_us, 500);
+    assert_int_equal(t->h.main_wait_us, 700);
+    assert_true(t->h.pss_kb == FW_ABSENT); /* asked for once a minute */
+}
+
+static void counters_that_run_backwards_give_no_value(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    collect(t);
+    given(t, "proc/stat", "cpu  1 1 1 1 1 1 1\n");
+    collect(t);
+    assert_true(t->h.total_cpu_permille == FW_ABSENT);
+    assert_true(t->h.process_cpu_permille == FW_ABSENT);
+}
+
+static void where_proc_stat_is_hidden_time_stands_in_for_the_total(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    given(t, "proc/stat", NULL);
+    start(t);
+    collect(t);
+    t->c.cpu.total -= 800; /* as if 8 cores had had 100 jiffies each meanwhile */
+    given_process(t, 240, 10, 5, 5, 37);
+    collect(t);
+    assert_in_range(t->h.process_cpu_permille, 245, 250);
+    assert_true(t->h.total_cpu_permille == FW_ABSENT);
+    assert_false(t->c.health[FW_CPU].off);
+}
+
+static void cores_that_are_off_line_are_0_and_no_core_at_all_is_absent(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    given_no(t, "sys/devices/system/cpu/cpu6/cpufreq/scaling_cur_freq");
+    given(t, "sys/devices/system/cpu/cpu7/cpufreq/scaling_cur_freq", "<unsupported>\n");
+    start(t);
+    collect(t);
+    assert_int_equal(t->h.n_cores, 8);
+    assert_int_equal(t->h.core_khz[5], 2841600);
+    assert_int_equal(t->h.core_khz[6], 0);
+    assert_int_equal(t->h.core_khz[7], 0);
+    for (int i = 0; i < 6; i++) {
+        char name[128];
+
+        snprintf(name, sizeof name, "sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", i);
+        given(t, name, NULL);
+    }
+    collect(t);
+    assert_int_equal(t->h.n_cores, 0);
+}
+
+static void temperatures_in_any_unit_come_out_in_thousandths(void **state)
+{
+    (void)state;
+    assert_int_equal(fw_plausible_millicelsius(41), 41000);
+    assert_int_equal(fw_plausible_millicelsius(415), 41500);
+    assert_int_equal(fw_plausible_millicelsius(41500), 41500);
+    assert_true(fw_plausible_millicelsius(0) == FW_ABSENT);
+    assert_true(fw_plausible_millicelsius(19) == FW_ABSENT);
+    assert_true(fw_plausible_millicelsius(91) == FW_ABSENT);
+    assert_true(fw_plausible_millicelsius(-273000) == FW_ABSENT);
+    assert_true(fw_plausible_millicelsius(INT64_MAX) == FW_ABSENT);
+}
+
+static void a_phone_in_whole_degrees_with_unnamed_zones_is_probed(void **state)
+{
+    struct tree *t = *state;
+
+    given(t, "sys/class/thermal/thermal_zone0/temp", "-40\n");
+    given(t, "sys/class/thermal/thermal_zone1/type", "mtktsbattery\n");
+    given(t, "sys/class/thermal/thermal_zone1/temp", "30\n");
+    given(t, "sys/class/thermal/thermal_zone2/type", "some-sensor\n");
+    given(t, "sys/class/thermal/thermal_zone2/temp", "127\n");
+    given(t, "sys/class/thermal/thermal_zone3/type", "other-sensor\n");
+    given(t, "sys/class/thermal/thermal_zone3/temp", "44\n");
+    start(t);
+    collect(t);
+    assert_int_equal(t->h.skin_millicelsius, 44000);
+    assert_int_equal(t->h.battery_millicelsius, 30000);
+}
+
+static void a_cold_phone_is_asked_again_when_it_has_warmed_up(void **state)
+{
+    struct tree *t = *state;
+
+    given(t, "sys/class/thermal/thermal_zone0/type", "skin\n");
+    given(t, "sys/class/thermal/thermal_zone0/temp", "12000\n");
+    start(t);
+    collect(t);
+    assert_true(t->h.skin_millicelsius == FW_ABSENT);
+    assert_int_equal(t->c.health[FW_THERMAL].failures, 0);
+    given(t, "sys/class/thermal/thermal_zone0/temp", "35000\n");
+    for (int i = 0; i < 20 && t->h.skin_millicelsius == FW_ABSENT; i++)
+        collect(t);
+    assert_int_equal(t->h.skin_millicelsius, 35000);
+}
+
+static void an_empty_phone_switches_every_collector_off_and_says_why(void **state)
+{
+    struct tree *t = *state;
+    struct fw_wire_collector_off off[FW_COLLECTORS];
+
+    start(t);
+    for (int i = 0; i < FW_MAX_FAILURES; i++) {
+        assert_int_equal(fw_collectors_off(&t->c, off), 0);
+        assert_true(collect(t));
+    }
+    assert_int_equal(fw_collectors_off(&t->c, off), FW_COLLECTORS);
+    assert_string_equal(off[0].name, "cpu");
+    assert_string_equal(off[0].reason, "stat: No such file or directory");
+    assert_string_equal(off[FW_THERMAL].reason, "no thermal zone");
+    assert_int_equal(off[0].failures, FW_MAX_FAILURES);
+    collect(t);
+    assert_int_equal(t->c.health[FW_CPU].failures, FW_MAX_FAILURES); /* not asked any more */
+}
+
+static void a_collector_that_recovers_starts_counting_anew(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    for (int round = 0; round < 3; round++) {
+        given(t, "proc/self/status", NULL);
+        for (int i = 0; i < FW_MAX_FAILURES - 1; i++)
+            collect(t);
+        given_no(t, "proc/self/status");
+        given(t, "proc/self/status", "VmRSS:\t 7 kB\n");
+        collect(t);
+        assert_int_equal(t->h.rss_kb, 7);
+        given_no(t, "proc/self/status");
+    }
+    assert_false(t->c.health[FW_MEMORY].off);
+}
+
+static void a_file_that_blocks_costs_200_ms_and_three_close_the_window(void **state)
+{
+    struct tree *t = *state;
+    uint64_t now;
+
+    given_phone(t);
+    given_blocking(t, "proc/self/status");
+    start(t);
+    for (int i = 0; i < FW_MAX_SLOW; i++) {
+        uint64_t begin = fw_now_ns();
+
+        assert_true(collect(t));
+        assert_in_range((fw_now_ns() - begin) / 1000000, FW_SLOW_MS - 1, 5 * FW_SLOW_MS);
+        assert_int_equal(t->h.core_khz[0], 1785600); /* what was read before stands */
+        assert_true(t->h.rss_kb == FW_ABSENT);
+    }
+    now = fw_now_ns();
+    assert_false(fw_collect(&t->c, now, false, &t->h));
+    assert_false(fw_collect(&t->c, now + 29000000000ull, false, &t->h));
+    given_no(t, "proc/self/status");
+    given(t, "proc/self/status", "VmRSS:\t 7 kB\n");
+    assert_true(fw_collect(&t->c, now + 31000000000ull, false, &t->h));
+    assert_int_equal(t->h.rss_kb, 7);
+    assert_int_equal(t->c.given_up, 5);
+    assert_false(t->c.health[FW_MEMORY].off); /* slow is not broken */
+}
+
+static void a_light_look_skips_what_a_jank_does_not_need(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    assert_true(fw_collect(&t->c, fw_now_ns(), true, &t->h));
+    assert_int_equal(t->h.skin_millicelsius, 39250);
+    assert_int_equal(t->h.n_cores, 8);
+    assert_true(t->h.thread_count == FW_ABSENT);
+}
+
+static void garbage_in_every_file_is_survived(void **state)
+{
+    static const char *const garbage[] = {
+        "",  "\n",   ")",      "cpu ",   "99999999999999999999999999",
+        "-", "x) S", "VmRSS:", "cpu  1", "\xff\xfe\n\n\n:::"};
+    struct tree *t = *state;
+    struct fw_wire_collector_off off[FW_COLLECTORS];
+
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+        given_phone(t);
+        given(t, "proc/stat", garbage[i]);
+        given(t, "proc/self/stat", garbage[i]);
+        given(t, "proc/self/status", garbage[i]);
+        given(t, "proc/self/smaps_rollup", garbage[i]);
+        given(t, "proc/self/task/77/schedstat", garbage[i]);
+        given(t, "sys/devices/system/cpu/possible", garbage[i]);
+        given(t, "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", garbage[i]);
+        given(t, "sys/class/thermal/thermal_zone4/temp", garbage[i]);
+        given(t, "sys/class/power_supply/battery/temp", garbage[i]);
+        start(t);
+        for (int k = 0; k < 7; k++)
+            collect(t);
+        assert_true(t->h.rss_kb == FW_ABSENT);
+        assert_in_range(fw_collectors_off(&t->c, off), 2, FW_COLLECTORS);
+    }
+}
+
+static void this_system_is_read(void **state)
+{
+    struct tree *t = *state;
+
+    fw_collectors_init(&t->c, "/proc", "/sys", getpid());
+    assert_true(fw_collect(&t->c, fw_now_ns(), false, &t->h));
+    assert_in_range(t->h.rss_kb, 500, 10000000);
+    assert_in_range(t->h.thread_count, 1, 100);
+    assert_true(t->h.main_cpu_us >= 0);
+}
+
+/* Device and environment. */
+
+static void the_device_is_what_the_game_says_then_what_the_system_tells(void **state)
+{
+    struct tree *t = *state;
+    struct fw_device_facts d;
+    fw_device told = {.model = "X1", .screen_width_px = 1080};
+
+    given_phone(t);
+    given(t, "proc/meminfo", "MemTotal:        7864320 kB\nMemFree: 1 kB\n");
+    given(t, "proc/cpuinfo", "processor\t: 0\nHardware\t: Acme SM8550\n");
+    given(t, "sys/class/dmi/id/sys_vendor", "Acme Ltd\n");
+    start(t);
+    fw_device_told(&d, &told);
+    fw_device_look(&d, &t->c.reader, 8);
+    assert_string_equal(d.model, "X1");
+    assert_string_equal(d.manufacturer, "Acme Ltd");
+    assert_string_equal(d.soc, "Acme SM8550");
+    assert_int_equal(d.ram_mb, 7680);
+    assert_int_equal(d.n_clusters, 3);
+    assert_int_equal(d.cluster[0].cores, 4);
+    assert_int_equal(d.cluster[0].max_khz, 1785600);
+    assert_int_equal(d.cluster[2].cores, 1);
+    assert_int_equal(d.cluster[2].max_khz, 2841600);
+    assert_non_null(strstr(d.os_version, "Linux"));
+}
+
+static void evidence_names_each_check_that_spoke(void **state)
+{
+    struct tree *t = *state;
+    struct fw_environment e;
+    struct fw_reader r;
+
+    fw_reader_init(&r, t->proc, t->sys);
+    given(t, "proc/self/status", "TracerPid:\t0\n");
+    given(t, "bin/su", "");
+    fw_environment_look(&e, &r, t->root);
+    assert_int_equal(e.n, 0); /* su on a computer says nothing */
+
+    given(t, "proc/self/status", "Name: x\nTracerPid:\t4711\n");
+    given(t, "proc/cpuinfo", "Hardware : Goldfish\n");
+    given(t, "system/build.prop", "");
+    given(t, "system/xbin/su", "");
+    fw_environment_look(&e, &r, t->root);
+    assert_true(e.debugger && e.rooted && e.emulator);
+    assert_int_equal(e.n, 3);
+    assert_string_equal(e.text[0], "debugger: TracerPid 4711");
+    assert_string_equal(e.text[1], "rooted: /system/xbin/su");
+    assert_string_equal(e.text[2], "emulator: goldfish");
+}
+
+#define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TREE_TEST(a_phone_is_read_whole),
+        TREE_TEST(cpu_shares_follow_the_formula),
+        TREE_TEST(counters_that_run_backwards_give_no_value),
+        TREE_TEST(where_proc_stat_is_hidden_time_stands_in_for_the_total),
+        TREE_TEST(cores_that_are_off_line_are_0_and_no_core_at_all_is_absent),
+        TREE_TEST(temperatures_in_any_unit_come_out_in_thousandths),
+        TREE_TEST(a_phone_in_whole_degrees_with_unnamed_zones_is_probed),
+        TREE_TEST(a_cold_phone_is_asked_again_when_it_has_warmed_up),
+        TREE_TEST(an_empty_phone_switches_every_collector_off_and_says_why),
+        TREE_TEST(a_collector_that_recovers_starts_counting_anew),
+        TREE_TEST(a_file_that_blocks_costs_200_ms_and_three_close_the_window),
+        TREE_TEST(a_light_look_skips_what_a_jank_does_not_need),
+        TREE_TEST(garbage_in_every_file_is_survived),
+        TREE_TEST(this_system_is_read),
+        TREE_TEST(the_device_is_what_the_game_says_then_what_the_system_tells),
+        TREE_TEST(evidence_names_each_check_that_spoke),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
