@@ -18,7 +18,7 @@ packages() {
         util-linux ;;
     test) echo git g++ clang clang-format llvm libclang-rt-14-dev libcmocka-dev valgrind libc6-dbg protobuf-compiler \
         binutils nodejs npm python3 python3-tuspy prometheus procps ;;
-    containers) echo podman podman-compose buildah runc debootstrap jq curl ;;
+    containers) echo podman podman-compose buildah runc debootstrap netavark aardvark-dns iptables jq curl ;;
     bench) echo nodejs npm ;;
     *) die "no such purpose: $1 (build run service test containers bench)" ;;
     esac

@@ -23,7 +23,8 @@ mkdir -p "$work"
 : >"$log"
 "$here/../../deploy/packages.sh" containers >&2 || die "podman could not be installed"
 
-# runc and plain cgroups: for machines without systemd and inside other containers.
+# runc and plain cgroups: for machines without systemd and inside other containers. netavark: containers
+# find each other by name.
 cat >"$work/containers.conf" <<'C'
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
@@ -31,6 +32,8 @@ default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+[network]
+network_backend = "netavark"
 C
 export CONTAINERS_CONF=$work/containers.conf BUILDAH_ISOLATION=chroot
 
