@@ -21,6 +21,7 @@
 #define WAITED_PERCENT 50  /* of the time looked at, runnable without a core */
 #define BLOCKED_PERCENT 70 /* of it, neither running nor runnable */
 #define RAN_PERCENT 80     /* of it, on a core */
+#define STACKS_READ 8      /* of one jank; bounds the work on hostile input */
 #define BUSY_PERMILLE 900  /* all cores together */
 
 struct causes {
@@ -150,7 +151,7 @@ static double celsius(int64_t millicelsius)
 static const char *marked_frame(const struct jank_event *e, const char *const *marks,
                                 size_t innermost)
 {
-    for (size_t i = 0; i < e->n_samples; i++) {
+    for (size_t i = 0; i < e->n_samples && i < STACKS_READ; i++) {
         const struct part_stack *s = e->samples[i].stack;
 
         for (size_t f = 0; f < s->n && f < innermost; f++)
