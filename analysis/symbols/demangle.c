@@ -6,7 +6,6 @@
 
 /* libiberty refuses names beyond half of this many characters unless told to recurse freely. */
 #define LIBIBERTY_EASY_MAX (DEMANGLE_RECURSION_LIMIT / 2)
-#define PUNYCODE_BACKREFS_MAX 8
 
 struct sink {
     struct buf *out;
@@ -14,29 +13,25 @@ struct sink {
     jmp_buf give_up;
 };
 
-/* libiberty cannot be stopped by a return value. It holds no heap memory while it prints (C++ and
- * Rust without punycode), so leaving by longjmp loses nothing. */
+static bool is_ascii(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] >= 0x80)
+            return false;
+    return true;
+}
+
+/* libiberty cannot be stopped by a return value, so too long a text is left by longjmp. Nothing is
+ * lost by that: libiberty holds heap memory only while it prints a Rust identifier it unpacked from
+ * punycode, and that is text with letters beyond ASCII; the next text is not. */
 static void take(const char *text, size_t n, void *ctx)
 {
     struct sink *s = ctx;
 
-    if (s->out->len - s->begin + n > DEMANGLE_TEXT_MAX)
+    if (s->out->len - s->begin + n <= DEMANGLE_TEXT_MAX)
+        buf_put(s->out, text, n);
+    else if (is_ascii(text, n))
         longjmp(s->give_up, 1);
-    buf_put(s->out, text, n);
-}
-
-/* Rust identifiers in punycode are unpacked on the heap while printing: with few back references
- * such a name cannot grow past the limit, and longjmp is not needed. */
-static bool risky_punycode(const char *name)
-{
-    bool punycode = false;
-    int backrefs = 0;
-
-    for (const char *p = name; *p; p++) {
-        punycode = punycode || (*p == 'u' && p[1] >= '0' && p[1] <= '9');
-        backrefs += *p == 'B';
-    }
-    return punycode && (backrefs > PUNYCODE_BACKREFS_MAX || strlen(name) > 512);
 }
 
 static int attempt(const char *name, struct sink *s)
@@ -45,8 +40,6 @@ static int attempt(const char *name, struct sink *s)
     bool v0 = name[1] == 'R';
     int done;
 
-    if (v0 && risky_punycode(name))
-        return 0;
     if (strlen(name) > LIBIBERTY_EASY_MAX)
         options |= DMGL_NO_RECURSE_LIMIT;
     done = rust_demangle_callback(name, options, take, s);

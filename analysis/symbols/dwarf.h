@@ -34,6 +34,9 @@ struct dwarf_unit {
     uint64_t str_offsets_base, addr_base, rnglists_base;
     uint64_t low_pc, lines;
     const char *comp_dir; /* or NULL */
+    uint64_t high_pc;     /* 0: none */
+    uint64_t ranges;      /* the number of its DW_AT_ranges */
+    uint8_t ranges_kind;  /* enum dwarf_class; DWARF_VALUE_NONE: none */
     uint16_t tag;
     uint8_t version, type, address_size, offset_size;
     bool loaded, broken, has_lines, split;
@@ -41,6 +44,7 @@ struct dwarf_unit {
 
 struct dwarf_attr {
     uint16_t name, form;
+    int32_t size;     /* of the form in units of the table's widths; negative: varies */
     int64_t constant; /* of DW_FORM_implicit_const */
 };
 
@@ -143,6 +147,10 @@ struct dwarf_node {
     uint32_t call_file, call_line, call_column; /* where it is inlined */
     uint32_t caller, caller_epoch;              /* for the caller's use; 0 at first */
 };
+
+/* The unit's own ranges: all its code. False when it tells none, or they are broken. */
+bool dwarf_unit_ranges(struct dwarf *d, const struct dwarf_unit *u, dwarf_add_range *add,
+                       void *ctx);
 
 /* The functions of one unit. `ranges`: tag = node; a later one lies within an earlier one or
  * beside. */

@@ -135,7 +135,8 @@ static bool read_attrs(struct dwarf *d, const struct dwarf_unit *u, struct curso
         if (form >= STEP_FORM || !VEC_ROOM(m, &t->attrs, 1))
             return false;
         t->attrs.at[t->attrs.n++] =
-            (struct dwarf_attr){name <= UINT16_MAX ? (uint16_t)name : 0, (uint16_t)form, constant};
+            (struct dwarf_attr){name <= UINT16_MAX ? (uint16_t)name : 0, (uint16_t)form,
+                                dwarf_form_size(u, (unsigned)form), constant};
         a->n_attrs++;
         if (!add_step(m, u, t, a, (unsigned)form))
             return false;

@@ -77,7 +77,10 @@ static void read_entry(const struct dwarf *d, const struct dwarf_unit *u,
             take_attr(e, attr->name, dwarf_read(d, u, c, attr->form, attr->constant));
             break;
         default:
-            dwarf_skip(u, c, attr->form);
+            if (attr->size >= 0)
+                fast_skip(c, (uint64_t)attr->size);
+            else
+                dwarf_skip(u, c, attr->form);
         }
     }
 }

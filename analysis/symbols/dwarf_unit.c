@@ -92,7 +92,7 @@ void dwarf_fini(struct dwarf *d)
 
 /* Bases may stand behind what needs them, so both are read first and used afterwards. */
 struct root {
-    struct dwarf_value low_pc, entry_pc, comp_dir, lines;
+    struct dwarf_value low_pc, high_pc, entry_pc, comp_dir;
 };
 
 static void take_root_attr(struct dwarf_unit *u, struct root *r, unsigned name,
@@ -101,6 +101,13 @@ static void take_root_attr(struct dwarf_unit *u, struct root *r, unsigned name,
     switch (name) {
     case DW_AT_low_pc:
         r->low_pc = v;
+        break;
+    case DW_AT_high_pc:
+        r->high_pc = v;
+        break;
+    case DW_AT_ranges:
+        u->ranges_kind = (uint8_t)v.kind;
+        u->ranges = v.number;
         break;
     case DW_AT_entry_pc:
         r->entry_pc = v;
@@ -152,6 +159,10 @@ static bool read_root(struct dwarf *d, struct dwarf_unit *u)
     }
     if (!dwarf_address(d, u, r.low_pc, &u->low_pc))
         dwarf_address(d, u, r.entry_pc, &u->low_pc);
+    else if (r.high_pc.kind == DWARF_VALUE_NUMBER)
+        u->high_pc = u->low_pc + r.high_pc.number;
+    else
+        dwarf_address(d, u, r.high_pc, &u->high_pc);
     u->comp_dir = dwarf_string(d, u, r.comp_dir);
     return !c.failed;
 }
@@ -168,4 +179,15 @@ bool dwarf_load_unit(struct dwarf *d, struct dwarf_unit *u)
             d->stats.split_units++;
     }
     return !u->broken;
+}
+
+bool dwarf_unit_ranges(struct dwarf *d, const struct dwarf_unit *u, dwarf_add_range *add, void *ctx)
+{
+    struct dwarf_value v = {(enum dwarf_class)u->ranges_kind, u->ranges, NULL};
+
+    if (u->high_pc > u->low_pc) {
+        add(ctx, u->low_pc, u->high_pc);
+        return true;
+    }
+    return v.kind != DWARF_VALUE_NONE && dwarf_ranges(d, u, v, add, ctx);
 }

@@ -20,6 +20,8 @@ static void read_header(struct symcache *c, const unsigned char *h)
                            .incomplete = flags & SYMCACHE_INCOMPLETE,
                            .n_ranges = load32(h + SYMCACHE_AT_N_RANGES),
                            .n_locations = load32(h + SYMCACHE_AT_N_LOCATIONS),
+                           .n_buckets = load32(h + SYMCACHE_AT_N_BUCKETS),
+                           .shift = load32(h + SYMCACHE_AT_SHIFT),
                            .strings_bytes = load64(h + SYMCACHE_AT_STRINGS)};
     c->id.size = load32(h + SYMCACHE_AT_ID_SIZE);
     memcpy(c->id.bytes, h + SYMCACHE_AT_ID, DEBUG_ID_BYTES);
@@ -32,15 +34,16 @@ static void read_header(struct symcache *c, const unsigned char *h)
 
 static bool lay_out(struct symcache *c, const unsigned char *bytes, size_t size, struct err *err)
 {
-    uint64_t ranges = (uint64_t)c->n_ranges * 4;
+    uint64_t buckets = (uint64_t)c->n_buckets * 4;
+    uint64_t ranges = (uint64_t)c->n_ranges * SYMCACHE_RANGE;
     uint64_t locations = (uint64_t)c->n_locations * SYMCACHE_LOCATION;
 
     if (c->strings_bytes > size ||
-        SYMCACHE_HEADER + 2 * ranges + locations + c->strings_bytes != size)
+        SYMCACHE_HEADER + buckets + ranges + locations + c->strings_bytes != size)
         return err_set(err, ERR_INVALID, "symcache: its parts do not make up its %zu bytes", size);
-    c->starts = bytes + SYMCACHE_HEADER;
-    c->places = c->starts + ranges;
-    c->locations = c->places + ranges;
+    c->buckets = bytes + SYMCACHE_HEADER;
+    c->ranges = c->buckets + buckets;
+    c->locations = c->ranges + ranges;
     c->strings = c->locations + locations;
     if (c->strings_bytes == 0 || c->strings[0] || c->strings[c->strings_bytes - 1])
         return err_set(err, ERR_INVALID, "symcache: strings without their NULs");
@@ -49,20 +52,39 @@ static bool lay_out(struct symcache *c, const unsigned char *bytes, size_t size,
     return true;
 }
 
+static uint32_t start_of(const struct symcache *c, size_t range)
+{
+    return load32(c->ranges + SYMCACHE_RANGE * range);
+}
+
 static bool check_ranges(const struct symcache *c, struct err *err)
 {
     bool ordered = true, known = true;
 
     for (uint32_t i = 1; i < c->n_ranges; i++)
-        ordered &= load32(c->starts + 4 * (size_t)i - 4) < load32(c->starts + 4 * (size_t)i);
+        ordered &= start_of(c, i - 1) < start_of(c, i);
     for (uint32_t i = 0; i < c->n_ranges; i++) {
-        uint32_t place = load32(c->places + 4 * (size_t)i);
+        uint32_t location = load32(c->ranges + SYMCACHE_RANGE * (size_t)i + 4);
 
-        known &= place < c->n_locations || place == SYMCACHE_NONE;
+        known &= location < c->n_locations || location == SYMCACHE_NONE;
     }
     if (!ordered)
         return err_set(err, ERR_INVALID, "symcache: range starts do not ascend");
     return known || err_set(err, ERR_INVALID, "symcache: a range without its location");
+}
+
+static bool check_buckets(const struct symcache *c, struct err *err)
+{
+    bool known = c->n_ranges == 0 || (c->n_buckets >= 2 && c->shift < 32);
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < c->n_buckets; i++) {
+        uint32_t range = load32(c->buckets + 4 * (size_t)i);
+
+        known &= range >= last && range < c->n_ranges;
+        last = range;
+    }
+    return known || err_set(err, ERR_INVALID, "symcache: a bucket without its range");
 }
 
 static bool check_locations(const struct symcache *c, struct err *err)
@@ -91,7 +113,8 @@ bool symcache_open(struct symcache *out, const void *bytes, size_t size, struct 
         return err_set(err, ERR_INVALID, "symcache: version %u, this program reads %d",
                        load32(h + SYMCACHE_AT_VERSION), SYMCACHE_VERSION);
     read_header(&c, h);
-    if (!lay_out(&c, h, size, err) || !check_ranges(&c, err) || !check_locations(&c, err))
+    if (!lay_out(&c, h, size, err) || !check_ranges(&c, err) || !check_buckets(&c, err) ||
+        !check_locations(&c, err))
         return false;
     *out = c;
     return true;
@@ -99,17 +122,22 @@ bool symcache_open(struct symcache *out, const void *bytes, size_t size, struct 
 
 uint32_t symcache_find(const struct symcache *c, uint64_t relative)
 {
-    size_t base = 0, n = c->n_ranges;
-
-    if (n == 0 || relative > UINT32_MAX || (uint32_t)relative < load32(c->starts))
+    if (c->n_ranges == 0 || relative > UINT32_MAX || (uint32_t)relative < start_of(c, 0))
         return SYMCACHE_NONE;
-    while (n > 1) { /* starts[base] <= relative always holds; compiles to a conditional move */
+
+    uint64_t bucket = relative >> c->shift, most = c->n_buckets - 2;
+    const unsigned char *at = c->buckets + 4 * (bucket < most ? bucket : most);
+    size_t low = load32(at), n = load32(at + 4) - low + 1;
+
+    if (bucket > most) /* behind the table: its last range */
+        return load32(c->ranges + SYMCACHE_RANGE * (low + n - 1) + 4);
+    while (n > 1) { /* compiles to a conditional move */
         size_t half = n / 2;
 
-        base += load32(c->starts + 4 * (base + half)) <= (uint32_t)relative ? half : 0;
+        low += start_of(c, low + half) <= (uint32_t)relative ? half : 0;
         n -= half;
     }
-    return load32(c->places + 4 * base);
+    return load32(c->ranges + SYMCACHE_RANGE * low + 4);
 }
 
 static const char *string_at(const struct symcache *c, uint32_t offset)

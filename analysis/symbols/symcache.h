@@ -8,9 +8,11 @@
  *
  * Layout, version 1: little-endian words of 32 bits, in this order.
  *   header     SYMCACHE_HEADER bytes, see symcache_format.h
- *   starts     n_ranges words: first address of each range, relative to the image base, ascending;
- *              a range ends where the next begins
- *   places     n_ranges words: location of each range; 0xffffffff: nothing is known (a gap)
+ *   buckets    n_buckets words: for each 2^shift addresses, and one more at the end, the last range
+ *              that begins at or before the first of them; so that a search touches few cache lines
+ *   ranges     n_ranges times {start, location}: first address, relative to the image base,
+ *              ascending; a range ends where the next begins; location 0xffffffff: nothing is
+ *              known (a gap)
  *   locations  n_locations times {file, line, function, inlined_into, column}; file and function
  * are offsets into strings, 0: none; inlined_into is a smaller location number, or 0xffffffff for
  * the outermost strings    NUL-terminated; the first is empty
@@ -55,10 +57,10 @@ struct symcache {
     uint64_t base; /* what relative addresses count from */
     bool columns, dwarf, mini_symbols;
     bool incomplete; /* the work limit was met; what is there is right */
-    uint32_t n_ranges, n_locations;
+    uint32_t n_ranges, n_locations, n_buckets, shift;
     uint64_t strings_bytes;
     struct symcache_counts counts;
-    const unsigned char *starts, *places, *locations, *strings; /* private */
+    const unsigned char *buckets, *ranges, *locations, *strings; /* private */
 };
 
 /* ERR_INVALID: not a symcache, damaged, or of another version (then it is to be made again). */

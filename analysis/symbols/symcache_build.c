@@ -3,6 +3,7 @@
 #include "symbols/symcache_format.h"
 
 #define LOCATION_SLOTS (1u << 16) /* of the table that finds equal locations */
+#define RANGES_PER_BUCKET 8
 #define STRINGS_MAX UINT32_MAX
 
 struct location {
@@ -40,6 +41,9 @@ struct build {
     VEC(struct piece) out;    /* the result: SYMCACHE_NONE marks a gap */
     uint32_t out_end;
     /* walking one unit, in ascending addresses */
+    VEC(struct debug_range)
+    own; /* its code, ascending and apart; lines elsewhere are not trusted */
+    size_t own_at;
     uint32_t at;
     size_t row;
     size_t symbol;                     /* first that ends behind `at` */
@@ -252,12 +256,82 @@ static bool add_pieces(struct build *b, struct pieces *to, uint32_t start, uint3
     return true;
 }
 
+static void add_own(void *ctx, uint64_t low, uint64_t high)
+{
+    struct build *b = ctx;
+    uint32_t start, room;
+
+    if (high <= low || !debug_image_code(b->image, low, &start, &room) ||
+        !VEC_ROOM(b->mem, &b->own, 1))
+        return;
+
+    uint64_t size = high - low;
+
+    b->own.at[b->own.n++] =
+        (struct debug_range){start, start + (size < room ? (uint32_t)size : room)};
+}
+
+/* Sorts and joins. */
+static bool settle_own(struct build *b)
+{
+    size_t n = b->own.n, kept = 0;
+    uint64_t *keys = mem_alloc(b->mem, n, sizeof *keys);
+    struct debug_range *r = mem_alloc(b->mem, n, sizeof *r);
+    bool ok = keys && r;
+
+    for (size_t i = 0; ok && i < n; i++)
+        keys[i] = sort_key(b->own.at[i].start, i);
+    ok = ok && sort_keys(b->mem, keys, n);
+    for (size_t i = 0; ok && i < n; i++) {
+        struct debug_range x = b->own.at[key_index(keys[i])];
+
+        if (kept && x.start <= r[kept - 1].end)
+            r[kept - 1].end = x.end > r[kept - 1].end ? x.end : r[kept - 1].end;
+        else
+            r[kept++] = x;
+    }
+    if (ok && n)
+        memcpy(b->own.at, r, kept * sizeof *r);
+    b->own.n = kept;
+    mem_free(b->mem, r);
+    mem_free(b->mem, keys);
+    return ok;
+}
+
+/* Finds the unit's own code; one that does not say has all of the image. */
+static bool find_own(struct build *b, const struct dwarf_unit *u)
+{
+    b->own.n = b->own_at = 0;
+    if (!dwarf_unit_ranges(&b->dwarf, u, add_own, b)) {
+        if (!VEC_ROOM(b->mem, &b->own, 1))
+            return false;
+        b->own.n = 1;
+        b->own.at[0] = (struct debug_range){0, UINT32_MAX};
+    }
+    return settle_own(b);
+}
+
+/* Lines between functions: of assembly, or where functions are not described. */
+static bool add_bare(struct build *b, uint32_t start, uint32_t end)
+{
+    while (b->own_at < b->own.n && b->own.at[b->own_at].start < end) {
+        struct debug_range r = b->own.at[b->own_at];
+        uint32_t from = r.start > start ? r.start : start, to = r.end < end ? r.end : end;
+
+        if (from < to && !add_pieces(b, &b->bare, from, to, DWARF_NONE))
+            return false;
+        if (r.end > end)
+            break;
+        b->own_at++;
+    }
+    return true;
+}
+
 static bool visit_function(void *ctx, uint32_t start, uint32_t end, uint32_t node)
 {
     struct build *b = ctx;
 
-    if (!add_pieces(b, &b->bare, b->at, start, DWARF_NONE) ||
-        !add_pieces(b, &b->code, start, end, node))
+    if (!add_bare(b, b->at, start) || !add_pieces(b, &b->code, start, end, node))
         return false;
     b->at = end;
     return true;
@@ -272,14 +346,14 @@ static bool add_unit(struct build *b, struct dwarf_unit *u)
         return false;
     if (u->broken || u->type == 2 || u->type == 6) /* type units have no code */
         return true;
-    if (!dwarf_read_lines(&b->dwarf, u, &b->lines))
+    if (!dwarf_read_lines(&b->dwarf, u, &b->lines) || !find_own(b, u))
         return false;
     b->at = 0;
     b->row = 0;
     b->epoch++;
     b->code.closed = b->bare.closed = true;
     if (sweep(b->mem, f->ranges.at, f->ranges.n, visit_function, b))
-        add_pieces(b, &b->bare, b->at, UINT32_MAX, DWARF_NONE);
+        add_bare(b, b->at, UINT32_MAX);
     return !b->mem->failed;
 }
 
@@ -409,6 +483,7 @@ static void fini(struct build *b)
     VEC_FREE(b->mem, &b->bare.all);
     VEC_FREE(b->mem, &b->bare.runs);
     VEC_FREE(b->mem, &b->out);
+    VEC_FREE(b->mem, &b->own);
 }
 
 static bool collect(struct build *b)
@@ -489,6 +564,34 @@ static void put32(struct writer *w, uint32_t v)
     put_bytes(w, word, sizeof word);
 }
 
+/* Buckets up to that of the last range, and one at the end. */
+static uint32_t bucket_count(const struct build *b, uint32_t shift)
+{
+    return (b->out.at[b->out.n - 1].start >> shift) + 2;
+}
+
+/* So that a bucket has some RANGES_PER_BUCKET ranges. */
+static uint32_t bucket_shift(const struct build *b)
+{
+    uint32_t shift = 0;
+
+    while (bucket_count(b, shift) > b->out.n / RANGES_PER_BUCKET + 2)
+        shift++;
+    return shift;
+}
+
+static void put_buckets(struct writer *w, const struct build *b)
+{
+    uint32_t shift = bucket_shift(b), n = bucket_count(b, shift);
+    size_t range = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        while (range + 1 < b->out.n && b->out.at[range + 1].start <= i << shift)
+            range++;
+        put32(w, (uint32_t)range);
+    }
+}
+
 static void put_header(struct writer *w, const struct build *b, const struct symcache_stats *s,
                        uint64_t strings_bytes)
 {
@@ -509,6 +612,8 @@ static void put_header(struct writer *w, const struct build *b, const struct sym
     store64(h + SYMCACHE_AT_BASE, image->base);
     store64(h + SYMCACHE_AT_STRINGS, strings_bytes);
     store32(h + SYMCACHE_AT_N_LOCATIONS, s->locations);
+    store32(h + SYMCACHE_AT_SHIFT, bucket_shift(b));
+    store32(h + SYMCACHE_AT_N_BUCKETS, bucket_count(b, bucket_shift(b)));
 #define X(name, help)                                                                              \
     store32(counts, s->counts.name);                                                               \
     counts += 4;
@@ -559,10 +664,11 @@ static bool write_all(const struct build *b, struct writer *w, struct symcache_s
 
     if (ok) {
         put_header(w, b, s, strings_bytes);
-        for (size_t i = 0; i < b->out.n; i++)
+        put_buckets(w, b);
+        for (size_t i = 0; i < b->out.n; i++) {
             put32(w, b->out.at[i].start);
-        for (size_t i = 0; i < b->out.n; i++)
             put32(w, b->out.at[i].location);
+        }
         for (size_t i = 0; i < b->locations.n; i++) {
             const struct location *l = &b->locations.at[i];
 

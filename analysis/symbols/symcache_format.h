@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define SYMCACHE_MAGIC "FWSYMC\x1a\n"
-#define SYMCACHE_HEADER 176
+#define SYMCACHE_HEADER 192
 
 enum {
     SYMCACHE_AT_MAGIC = 0,
@@ -21,12 +21,15 @@ enum {
     SYMCACHE_AT_STRINGS = 72, /* 64 bits: bytes of strings */
     SYMCACHE_AT_N_LOCATIONS = 80,
     SYMCACHE_AT_COUNTS = 84, /* in the order of SYMCACHE_COUNTS; up to 23 of them */
+    SYMCACHE_AT_SHIFT = 176,
+    SYMCACHE_AT_N_BUCKETS = 180,
 
     SYMCACHE_COLUMNS = 1, /* flags */
     SYMCACHE_DWARF = 2,
     SYMCACHE_MINI = 4,
     SYMCACHE_INCOMPLETE = 8,
 
+    SYMCACHE_RANGE = 8,     /* bytes of one */
     SYMCACHE_LOCATION = 20, /* bytes of one */
     SYMCACHE_LOCATION_FILE = 0,
     SYMCACHE_LOCATION_LINE = 4,

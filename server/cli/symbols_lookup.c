@@ -39,7 +39,7 @@ static void flush(struct lookup *l)
     l->n = 0;
 }
 
-static void put(struct lookup *l, const char *text, size_t len)
+static inline void put(struct lookup *l, const char *text, size_t len)
 {
     if (len > sizeof l->out - l->n)
         flush(l);
@@ -49,17 +49,6 @@ static void put(struct lookup *l, const char *text, size_t len)
     }
     memcpy(l->out + l->n, text, len);
     l->n += len;
-}
-
-static void put_number(struct lookup *l, uint32_t v)
-{
-    char digits[12];
-    size_t at = sizeof digits;
-
-    do
-        digits[--at] = (char)('0' + v % 10);
-    while (v /= 10);
-    put(l, digits + at, sizeof digits - at);
 }
 
 static bool grow_names(struct names *n)
@@ -109,35 +98,46 @@ static const struct name *readable(struct names *n, const struct symcache_frame 
     return &n->at[slot];
 }
 
+/* Digits of v from `to` on; returns behind them. */
+static char *print_number(char *to, uint32_t v)
+{
+    char digits[12];
+    size_t at = sizeof digits;
+
+    do
+        digits[--at] = (char)('0' + v % 10);
+    while (v /= 10);
+    memcpy(to, digits + at, sizeof digits - at);
+    return to + (sizeof digits - at);
+}
+
 static void put_function(struct lookup *l, const struct symcache_frame *f)
 {
-    const struct name *name = NULL;
+    const struct name *name = f->function && !l->raw_names ? readable(&l->names, f) : NULL;
 
-    if (!f->function) {
-        put(l, "??", 2);
-        return;
-    }
-    if (!l->raw_names)
-        name = readable(&l->names, f);
     if (name)
         put(l, name->text, name->len);
-    else
+    else if (f->function)
         put(l, f->function, strlen(f->function));
+    else
+        put(l, "??", 2);
 }
 
 /* As llvm-symbolizer prints a frame: the function, and on the next line file:line:column. */
 static void put_frame(struct lookup *l, const struct symcache_frame *f)
 {
     const char *file = f->file ? f->file : "??";
+    char place[32], *end = place;
 
     put_function(l, f);
     put(l, "\n", 1);
     put(l, file, strlen(file));
-    put(l, ":", 1);
-    put_number(l, f->line);
-    put(l, ":", 1);
-    put_number(l, f->column);
-    put(l, "\n", 1);
+    *end++ = ':';
+    end = print_number(end, f->line);
+    *end++ = ':';
+    end = print_number(end, f->column);
+    *end++ = '\n';
+    put(l, place, (size_t)(end - place));
 }
 
 static void look_up(struct lookup *l, uint64_t address)

@@ -7,6 +7,7 @@ Prints one line: FILE ARCH addresses equal CLASS=count ...; exits 1 when a diffe
 Each class is explained in docs/symbols.md.
 """
 import collections
+import itertools
 import os
 import random
 import re
@@ -47,8 +48,40 @@ def answers(text):
     return out
 
 
-def classify(ours, theirs, unsized):
-    """The name of a known difference, or None."""
+def normal(name):
+    """Both demanglers' writing brought to one: blanks, lambdas, unnamed types, clones."""
+    name = re.sub(r" \(((\.[A-Za-z0-9_]+)+)\)$", r"\1", name)
+    name = re.sub(r" \[clone ((\.[A-Za-z0-9_]+)+)\]", r"\1", name)
+    name = name.replace(" ", "")
+    name = re.sub(r"'unnamed\d*'", "{unnamed}", name).replace("{unnamedtype#1}", "{unnamed}")
+    name = re.sub(r"'lambda\d*'", "{lambda}", name)
+    while True:  # {lambda(int)#1} becomes {lambda}(int), innermost first
+        shorter = re.sub(r"\{lambda(\((?:[^{}]|\{lambda\}|\{unnamed\})*\))#\d+\}", r"{lambda}\1", name)
+        if shorter == name:
+            return name
+        name = shorter
+
+
+RUST_LEGACY = re.compile(r"_ZN.*17h[0-9a-f]{16}E")
+
+
+def same_name(ours, theirs, mangled):
+    """The class of two demangled names' difference, "" if none, None if not a known one."""
+    if ours == theirs:
+        return ""
+    if RUST_LEGACY.match(mangled):
+        return "rust-legacy"
+    if theirs == mangled or ours == mangled:
+        return "one-demangler-only"
+    return "demangler-writing" if normal(ours) == normal(theirs) else None
+
+
+def classify(ours, theirs, unsized, mangled):
+    """The name of a known difference, or None. `mangled`: theirs before demangling."""
+    if mangled and [f[1:] for f in ours] == [f[1:] for f in theirs]:
+        names = {same_name(o[0], t[0], m[0]) for o, t, m in zip(ours, theirs, mangled)} - {""}
+        if None not in names:
+            return "+".join(sorted(names))
     if ours == [("??", "??:0:0")] and len(theirs) == 1 and theirs[0][0] in unsized:
         return "unsized-symbol"
     return None
@@ -86,6 +119,10 @@ def main():
         oracle.append(f"--default-arch={arch}")
     theirs_text = subprocess.run(oracle, input=stdin, capture_output=True, text=True).stdout
     ours, theirs = answers(ours_text), answers(theirs_text)
+    mangled = [None] * len(addresses)
+    if demangle:
+        oracle[-1 if arch == "x86" else -2] = "--no-demangle"
+        mangled = answers(subprocess.run(oracle, input=stdin, capture_output=True, text=True).stdout)
     assert len(ours) == len(theirs) == len(addresses), (len(ours), len(theirs), len(addresses))
     unsized = unsized_symbols(path, version)
     classes = collections.Counter()
@@ -93,18 +130,21 @@ def main():
     shown = 0
     limit = int(sys.argv[sys.argv.index("--verbose") + 1]) if "--verbose" in sys.argv else 3
     bad = 0
-    for a, o, t in zip(addresses, ours, theirs):
+    for a, o, t, m in zip(addresses, ours, theirs, mangled):
         if o == t:
             equal += 1
             continue
-        c = classify(o, t, unsized)
+        c = classify(o, t, unsized, m)
         if c:
             classes[c] += 1
             continue
         bad += 1
         if shown < limit:
             shown += 1
-            print(f"--- {path} {arch} {a:#x}\nours:   {o}\ntheirs: {t}", file=sys.stderr)
+            print(f"--- {path} {arch} {a:#x}", file=sys.stderr)
+            for x, y in itertools.zip_longest(o, t):
+                if x != y:
+                    print(f"ours:   {x}\ntheirs: {y}", file=sys.stderr)
     print(os.path.basename(path), arch, len(addresses), f"equal={equal}",
           *(f"{k}={v}" for k, v in sorted(classes.items())), *([f"UNEXPLAINED={bad}"] if bad else []))
     return 1 if bad else 0
