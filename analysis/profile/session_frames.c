@@ -34,12 +34,13 @@ static struct row *sorted_rows(struct merge *m, size_t *n)
             uint32_t refresh = f->refresh_millihertz ? f->refresh_millihertz
                                                      : m->parts[i]->header.refresh_millihertz;
 
-            if (!f->n || !merge_moment(m, i, f->start_us)) {
+            if (!merge_moment(m, i, f->start_us)) {
                 m->session.invalid[INVALID_time_out_of_range] += f->n ? (int64_t)f->n - 1 : 0;
                 continue;
             }
             m->session.dropped_frames += f->dropped;
-            rows[kept++] = (struct row){f->start_us, f, refresh, i};
+            if (f->n) /* an empty row may tell of dropped frames alone */
+                rows[kept++] = (struct row){f->start_us, f, refresh, i};
         }
     *n = kept;
     return rows ? merge_sort_by_time(m->mem, rows, kept, sizeof *rows) : NULL;

@@ -283,6 +283,19 @@ static void states_add_up_to_the_frames(void **state)
     assert_true(s->frames_by_state[FRAME_OVERLAP] > 0);
 }
 
+static void dropped_frames_add_up_whether_or_not_frames_follow(void **state)
+{
+    (void)state;
+    b->frames_dropped = 7;
+    sb_part(b, 0, 0);
+    sb_frames(b, 5, SB_INTERVALS(16670));
+    sb_frames(b, SECOND, SB_NONE);
+    sb_frames(b, MAX_SESSION_US + 1, SB_NONE);
+    assert_int_equal(merged()->dropped_frames, 14);
+    assert_int_equal(a.session.n_frames, 1);
+    assert_int_equal(a.session.invalid[INVALID_time_out_of_range], 1);
+}
+
 /* Janks ---------------------------------------------------------------------------------------- */
 
 static void assert_flags(const struct session *s, const char *perfdog, const char *levels)
@@ -887,6 +900,7 @@ int main(void)
         T(frames_that_begin_before_the_row_before_ends_overlap),
         T(rounding_between_rows_is_no_overlap),
         T(states_add_up_to_the_frames),
+        T(dropped_frames_add_up_whether_or_not_frames_follow),
         T(levels_are_over_100_250_and_500_ms),
         T(perfdog_jank_is_twice_the_three_before_and_over_84_ms),
         T(consecutive_perfdog_janks_count_once),
