@@ -161,12 +161,15 @@ static bool start_threads(struct fw_context *fw)
     return fw_recorder_start(&fw->recorder);
 }
 
-/* In this order: nobody wakes or feeds a thread that is gone. */
+/* Each thread may wake the others until the last one is gone. */
 static void end(struct fw_context *fw)
 {
     fw_watchdog_stop(&fw->watchdog);
     fw_recorder_stop(&fw->recorder);
     fw_uploader_stop(&fw->uploader, fw->flags & FW_UPLOAD_AT_STOP);
+    fw_watchdog_fini(&fw->watchdog);
+    fw_recorder_fini(&fw->recorder);
+    fw_uploader_fini(&fw->uploader);
     fw_transport_curl_free(fw->curl);
     pthread_mutex_destroy(&fw->recorder.mailbox.mutex);
     fw_desk_fini(&fw->desk);

@@ -597,6 +597,10 @@ void fw_recorder_stop(struct fw_recorder *r)
         pthread_join(r->thread, NULL);
         r->running = false;
     }
+}
+
+void fw_recorder_fini(struct fw_recorder *r)
+{
     fw_slice_fini(&r->slice);
     fw_waker_fini(&r->waker);
 }

@@ -87,5 +87,6 @@ bool fw_recorder_prepare(struct fw_recorder *r);
 bool fw_recorder_start(struct fw_recorder *r);
 void fw_recorder_wake(struct fw_recorder *r); /* something happened that should not wait */
 void fw_recorder_stop(struct fw_recorder *r); /* also after a failed start */
+void fw_recorder_fini(struct fw_recorder *r); /* last: when nobody can wake it any more */
 void fw_recorder_configure(struct fw_recorder *r, const struct fw_config *config); /* any thread */
 size_t fw_recorder_memory(const struct fw_recorder *r);

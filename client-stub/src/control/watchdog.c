@@ -140,6 +140,10 @@ void fw_watchdog_stop(struct fw_watchdog *w)
     }
     fw_capture_stop(&w->capture);
     fw_modules_fini(&w->modules);
+}
+
+void fw_watchdog_fini(struct fw_watchdog *w)
+{
     fw_waker_fini(&w->waker);
 }
 

@@ -42,4 +42,5 @@ struct fw_watchdog {
  * thread. */
 bool fw_watchdog_start(struct fw_watchdog *w, bool stacks);
 void fw_watchdog_stop(struct fw_watchdog *w); /* on the main thread; also after a failed start */
+void fw_watchdog_fini(struct fw_watchdog *w); /* last: when nobody can wake it any more */
 size_t fw_watchdog_memory(const struct fw_watchdog *w);

@@ -295,6 +295,10 @@ void fw_uploader_stop(struct fw_uploader *u, bool drain)
         pthread_join(u->thread, NULL);
         u->running = false;
     }
+}
+
+void fw_uploader_fini(struct fw_uploader *u)
+{
     fw_waker_fini(&u->waker);
     fw_waker_fini(&u->done);
     free(u->chunk);

@@ -51,6 +51,7 @@ void fw_uploader_wake(
     struct fw_uploader *u); /* a file was finished, the network may have changed */
 /* drain: waits up to FW_UPLOAD_DRAIN_MS until all is sent. */
 void fw_uploader_stop(struct fw_uploader *u, bool drain);
+void fw_uploader_fini(struct fw_uploader *u); /* last: when nobody can wake it any more */
 
 /* The file's id as an UUID (version 8, RFC 9562), the same at every launch: creation is idempotent
  * by it even when the state file is lost. */

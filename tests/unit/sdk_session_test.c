@@ -1,0 +1,677 @@
+/* The public interface end to end, against a tus and configuration server in memory. */
+#include "src/clock.h"
+#include "src/control/context.h"
+
+#include "session.pb-c.h"
+
+#include <zstd.h>
+
+#include <dirent.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MS 1000000ull
+#define MAX_UPLOADS 16
+#define MAX_UPLOAD_BYTES 400000u
+
+struct upload {
+    char metadata[512];
+    unsigned char bytes[MAX_UPLOAD_BYTES];
+    size_t have, length;
+};
+
+struct game {
+    char path[64];
+    fw_options options;
+    fw_network network;
+    char said[4096];
+
+    pthread_mutex_t mutex; /* guards all below */
+    bool down;
+    const char *config; /* NULL: 404 */
+    struct upload upload[MAX_UPLOADS];
+    size_t n_uploads;
+    unsigned requests;
+
+    Framewatch__SessionLog *log[MAX_UPLOADS];
+};
+
+static const char *header(const fw_http_request *r, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *const *h = r->headers; *h; h++)
+        if (!strncasecmp(*h, name, n) && (*h)[n] == ':')
+            return *h + n + 2;
+    return NULL;
+}
+
+static void append(struct upload *u, fw_http_request *r)
+{
+    char text[32];
+
+    if (u->have + r->body_len <= MAX_UPLOAD_BYTES && r->body_len)
+        memcpy(u->bytes + u->have, r->body, r->body_len);
+    u->have += r->body_len;
+    snprintf(text, sizeof text, "%zu", u->have);
+    r->on_header(r->sink, "Upload-Offset", text);
+}
+
+static void serve_create(struct game *g, fw_http_request *r)
+{
+    char location[64];
+    struct upload *u = NULL;
+
+    for (size_t i = 0; i < g->n_uploads; i++)
+        if (!strcmp(g->upload[i].metadata, header(r, "Upload-Metadata")))
+            u = &g->upload[i];
+    if (!u) {
+        u = &g->upload[g->n_uploads++];
+        snprintf(u->metadata, sizeof u->metadata, "%s", header(r, "Upload-Metadata"));
+        u->length = (size_t)strtoul(header(r, "Upload-Length"), NULL, 10);
+        append(u, r);
+    } else {
+        r->body_len = 0;
+        append(u, r);
+    }
+    snprintf(location, sizeof location, "/v1/uploads/%zu", (size_t)(u - g->upload));
+    r->on_header(r->sink, "Location", location);
+    r->status = 201;
+}
+
+static int exchange(void *user, fw_http_request *r)
+{
+    struct game *g = user;
+    int result = 0;
+
+    pthread_mutex_lock(&g->mutex);
+    g->requests++;
+    if (g->down) {
+        result = -1;
+    } else if (strstr(r->url, "/v1/config")) {
+        r->status = g->config ? 200 : 404;
+        if (g->config) {
+            r->on_header(r->sink, "ETag", "\"x\"");
+            r->on_body(r->sink, g->config, strlen(g->config));
+        }
+    } else if (!strcmp(r->method, "POST")) {
+        serve_create(g, r);
+    } else {
+        struct upload *u = &g->upload[strtoul(strrchr(r->url, '/') + 1, NULL, 10) % MAX_UPLOADS];
+
+        append(u, r);
+        r->status = !strcmp(r->method, "HEAD") ? 200 : 204;
+    }
+    pthread_mutex_unlock(&g->mutex);
+    return result;
+}
+
+static fw_network network(void *user)
+{
+    return ((struct game *)user)->network;
+}
+
+static void say(void *user, fw_log_level level, const char *text)
+{
+    struct game *g = user;
+    size_t n;
+
+    (void)level;
+    pthread_mutex_lock(&g->mutex);
+    n = strlen(g->said);
+    snprintf(g->said + n, sizeof g->said - n, "%s\n", text);
+    pthread_mutex_unlock(&g->mutex);
+}
+
+static bool has_said(struct game *g, const char *text)
+{
+    pthread_mutex_lock(&g->mutex);
+    bool found = strstr(g->said, text);
+    pthread_mutex_unlock(&g->mutex);
+    return found;
+}
+
+static int set_up(void **state)
+{
+    struct game *g = calloc(1, sizeof *g);
+
+    pthread_mutex_init(&g->mutex, NULL);
+    snprintf(g->path, sizeof g->path, "/tmp/sdk_session_XXXXXX");
+    assert_non_null(mkdtemp(g->path));
+    g->network = FW_NETWORK_WIFI;
+    fw_options_init(&g->options);
+    g->options.server_url = "http://server.example/";
+    g->options.api_key = "key";
+    g->options.storage_path = g->path;
+    g->options.app = "Game";
+    g->options.version_name = "1.2";
+    g->options.version_code = 12;
+    g->options.target_interval_us = 16667;
+    g->options.device.model = "X1";
+    g->options.flags = FW_UPLOAD_AT_STOP;
+    g->options.transport = exchange;
+    g->options.network = network;
+    g->options.log = say;
+    g->options.user = g;
+    *state = g;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct game *g = *state;
+    DIR *d = opendir(g->path);
+    struct dirent *e;
+
+    while ((e = readdir(d)))
+        unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+    rmdir(g->path);
+    for (size_t i = 0; i < MAX_UPLOADS; i++)
+        if (g->log[i])
+            framewatch__session_log__free_unpacked(g->log[i], NULL);
+    pthread_mutex_destroy(&g->mutex);
+    free(g);
+    return 0;
+}
+
+static void forget_uploads(struct game *g)
+{
+    memset(g->upload, 0, sizeof g->upload);
+    g->n_uploads = 0;
+}
+
+/* The packets of an upload, decoded by protobuf-c. */
+static const Framewatch__SessionLog *arrived(struct game *g, size_t i)
+{
+    static unsigned char raw[1 << 20];
+    size_t len = 0;
+
+    assert_true(i < g->n_uploads);
+    assert_int_equal(g->upload[i].have, g->upload[i].length);
+    for (size_t at = 0; at < g->upload[i].have;) {
+        size_t n = ZSTD_findFrameCompressedSize(g->upload[i].bytes + at, g->upload[i].have - at);
+        assert_false(ZSTD_isError(n));
+        size_t got = ZSTD_decompress(raw + len, sizeof raw - len, g->upload[i].bytes + at, n);
+        assert_false(ZSTD_isError(got));
+        len += got;
+        at += n;
+    }
+    g->log[i] = framewatch__session_log__unpack(NULL, len, raw);
+    assert_non_null(g->log[i]);
+    assert_int_equal(g->log[i]->packet[0]->body_case, FRAMEWATCH__PACKET__BODY_HEADER);
+    return g->log[i];
+}
+
+static size_t count(const Framewatch__SessionLog *log, Framewatch__Packet__BodyCase kind)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < log->n_packet; i++)
+        n += log->packet[i]->body_case == kind;
+    return n;
+}
+
+static const Framewatch__Packet *nth(const Framewatch__SessionLog *log,
+                                     Framewatch__Packet__BodyCase kind, size_t n)
+{
+    for (size_t i = 0; i < log->n_packet; i++)
+        if (log->packet[i]->body_case == kind && n-- == 0)
+            return log->packet[i];
+    fail_msg("no such packet");
+    return NULL;
+}
+
+static size_t count_frames(const Framewatch__SessionLog *log)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < log->n_packet; i++)
+        if (log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_FRAMES)
+            n += log->packet[i]->frames->n_delta;
+    return n;
+}
+
+/* Frames of a millisecond from `from` on; where the row ends. */
+static uint64_t play(fw_context *fw, uint64_t from, unsigned frames)
+{
+    for (unsigned i = 0; i < frames; i++, from += MS)
+        fw_frame_at(fw, from);
+    return from;
+}
+
+static void a_session_arrives_whole(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+    const fw_attribute players = {"players", 5};
+    char id[33], hex[33];
+
+    assert_non_null(fw);
+    fw_session_id(fw, id);
+    fw_scene(fw, "battle", "frost", &players, 1);
+    fw_step(fw, "open door");
+    fw_position(fw, 1.5f, 2.5f);
+    uint64_t t = play(fw, fw_now_ns(), 200);
+    t = play(fw, t + 300 * MS, 100); /* one frame of 301 ms */
+    fw_low_memory(fw);
+    fw_feedback(fw, "lag", "it lags");
+    fw_stop(fw);
+
+    assert_int_equal(g->n_uploads, 1);
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    const Framewatch__Header *h = log->packet[0]->header;
+
+    for (size_t i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", h->session_id.data[i]);
+    assert_string_equal(hex, id);
+    assert_string_equal(h->app, "Game");
+    assert_string_equal(h->device->model, "X1");
+    assert_int_equal(h->version_code, 12);
+    assert_int_equal(count_frames(log), 299);
+    assert_int_equal(nth(log, FRAMEWATCH__PACKET__BODY_FRAMES, 0)->frames->target_interval_us,
+                     16667);
+
+    const Framewatch__Jank *jank = nth(log, FRAMEWATCH__PACKET__BODY_JANK, 0)->jank;
+    assert_int_equal(jank->duration_us, 301000);
+    assert_int_equal(jank->level, 2);
+    const Framewatch__Scene *scene = nth(log, FRAMEWATCH__PACKET__BODY_SCENE, 0)->scene;
+    assert_string_equal(scene->map, "frost");
+    assert_int_equal(scene->attribute[0]->value, 5);
+    assert_string_equal(nth(log, FRAMEWATCH__PACKET__BODY_STEP, 0)->step->name, "open door");
+    assert_true(nth(log, FRAMEWATCH__PACKET__BODY_POSITION, 0)->position->x == 1.5f);
+    assert_int_equal(nth(log, FRAMEWATCH__PACKET__BODY_LIFECYCLE, 0)->lifecycle->kind,
+                     FRAMEWATCH__LIFECYCLE__KIND__LOW_MEMORY);
+    assert_string_equal(nth(log, FRAMEWATCH__PACKET__BODY_FEEDBACK, 0)->feedback->text, "it lags");
+    assert_int_equal(log->packet[log->n_packet - 1]->end->reason, FRAMEWATCH__END__REASON__STOPPED);
+
+    const Framewatch__SelfReport *self =
+        nth(log, FRAMEWATCH__PACKET__BODY_SELF_REPORT, 0)->self_report;
+    assert_in_range(self->memory_bytes, 500000, 2 * 1024 * 1024);
+    assert_int_equal(self->dropped_frames, 0);
+    assert_non_null(strstr(g->upload[0].metadata, "kind c2Vzc2lvbg==,fileid "));
+}
+
+static void what_was_sent_is_deleted_and_what_was_not_is_kept(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw;
+
+    g->down = true;
+    g->options.flags = 0;
+    fw = fw_start(&g->options);
+    play(fw, fw_now_ns(), 50);
+    fw_stop(fw);
+    assert_int_equal(g->n_uploads, 0);
+
+    g->down = false;
+    g->options.flags = FW_UPLOAD_AT_STOP;
+    fw = fw_start(&g->options);
+    play(fw, fw_now_ns(), 30);
+    fw_stop(fw);
+    assert_int_equal(g->n_uploads, 2);
+    assert_int_equal(count_frames(arrived(g, 0)), 49);
+    assert_int_equal(count_frames(arrived(g, 1)), 29);
+
+    struct fw_store s;
+    struct fw_file list[FW_LIST_MAX];
+    struct fw_log silence = {0};
+    assert_true(fw_store_open(&s, g->path, &silence));
+    assert_int_equal(fw_store_list(&s, list), 0);
+    fw_store_close(&s);
+}
+
+/* Another process: plays a session until its frames are in the file, and is gone. */
+static int play_and_die(const char *path)
+{
+    fw_options options;
+
+    fw_options_init(&options);
+    options.storage_path = path;
+    options.slice_ms = 100;
+    options.flags = FW_NO_UPLOAD;
+
+    fw_context *fw = fw_start(&options);
+    play(fw, fw_now_ns(), 100);
+    for (int i = 0; i < 1000 && atomic_load(&fw->store.bytes_written) < 600; i++) {
+        usleep(10000);
+        fw_recorder_wake(&fw->recorder);
+    }
+    _exit(0);
+}
+
+static void a_killed_session_is_closed_by_the_next_launch(void **state)
+{
+    struct game *g = *state;
+    pid_t child = fork();
+
+    if (!child) {
+        execl("/proc/self/exe", "sdk_session_test", g->path, NULL);
+        _exit(1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+
+    fw_stop(fw_start(&g->options));
+    assert_int_equal(g->n_uploads, 2);
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    assert_int_equal(log->packet[log->n_packet - 1]->end->reason,
+                     FRAMEWATCH__END__REASON__RECOVERED);
+    assert_int_equal(count_frames(log), 99);
+}
+
+static void the_background_breaks_the_row_and_finishes_the_file(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+    uint64_t t = play(fw, fw_now_ns(), 100);
+
+    while (fw_now_ns() < t)
+        usleep(1000);
+    fw_background(fw);
+    fw_frame(fw); /* an engine that goes on ticking */
+    fw_foreground(fw);
+    play(fw, fw_now_ns(), 100);
+    fw_stop(fw);
+    assert_int_equal(g->n_uploads, 2);
+    const Framewatch__SessionLog *first = arrived(g, 0), *second = arrived(g, 1);
+    assert_int_equal(first->packet[0]->header->part, 0);
+    assert_int_equal(second->packet[0]->header->part, 1);
+    assert_int_equal(count_frames(first) + count_frames(second), 198);
+    assert_int_equal(nth(first, FRAMEWATCH__PACKET__BODY_LIFECYCLE, 0)->lifecycle->kind,
+                     FRAMEWATCH__LIFECYCLE__KIND__ENTER_BACKGROUND);
+    assert_int_equal(count(first, FRAMEWATCH__PACKET__BODY_JANK), 0);
+}
+
+static void the_kill_switch_records_and_sends_nothing(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw;
+
+    g->config = "{\"version\": 2, \"enabled\": false}";
+    fw = fw_start(&g->options);
+    fw_stop(fw); /* the configuration is fetched and kept */
+    forget_uploads(g);
+    fw = fw_start(&g->options);
+    play(fw, fw_now_ns(), 50);
+    fw_step(fw, "x");
+    fw_stop(fw);
+    assert_int_equal(g->n_uploads, 0);
+    g->config = "{\"version\": 3}";
+    fw = fw_start(&g->options); /* still off until it hears otherwise */
+    for (int i = 0; i < 500 && !has_said(g, "configuration 3"); i++)
+        usleep(10000);
+    play(fw, fw_now_ns(), 50);
+    fw_stop(fw);
+    assert_in_range(g->n_uploads, 1, 3);
+    assert_int_equal(count_frames(arrived(g, g->n_uploads - 1)), 49);
+}
+
+static void metrics_that_are_off_are_absent(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw;
+
+    g->config = "{\"version\": 2, \"metrics\": {\"steps\": false, \"positions\": false,"
+                "\"hardware\": false, \"frames\": false}}";
+    fw_stop(fw_start(&g->options));
+    forget_uploads(g);
+    fw = fw_start(&g->options);
+    fw_step(fw, "x");
+    fw_position(fw, 1, 1);
+    play(fw, fw_now_ns(), 50);
+    fw_scene(fw, "a", "b", NULL, 0);
+    fw_stop(fw);
+
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    assert_int_equal(count(log, FRAMEWATCH__PACKET__BODY_STEP), 0);
+    assert_int_equal(count(log, FRAMEWATCH__PACKET__BODY_POSITION), 0);
+    assert_int_equal(count(log, FRAMEWATCH__PACKET__BODY_HARDWARE), 0);
+    assert_int_equal(count(log, FRAMEWATCH__PACKET__BODY_FRAMES), 0);
+    assert_int_equal(count(log, FRAMEWATCH__PACKET__BODY_SCENE), 1);
+}
+
+static void only_wanted_scenes_are_recorded(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw;
+
+    g->config = "{\"version\": 2, \"scenes\": [\"battle/*\"]}";
+    fw_stop(fw_start(&g->options));
+    forget_uploads(g);
+    fw = fw_start(&g->options);
+    uint64_t t = play(fw, fw_now_ns(), 20); /* before the first scene */
+    while (fw_now_ns() < t)
+        usleep(1000);
+    fw_scene(fw, "battle", "frost", NULL, 0);
+    t = play(fw, fw_now_ns(), 30);
+    while (fw_now_ns() < t)
+        usleep(1000);
+    fw_scene(fw, "city", "", NULL, 0);
+    fw_position(fw, 9, 9);
+    play(fw, fw_now_ns(), 40);
+    fw_stop(fw);
+
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    assert_int_equal(count_frames(log), 29);
+    assert_int_equal(count(log, FRAMEWATCH__PACKET__BODY_SCENE), 2);
+    assert_int_equal(count(log, FRAMEWATCH__PACKET__BODY_POSITION), 0);
+}
+
+static void a_metered_network_carries_the_configuration_only(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw;
+
+    g->network = FW_NETWORK_CELLULAR;
+    fw = fw_start(&g->options);
+    play(fw, fw_now_ns(), 20);
+    fw_stop(fw);
+    assert_int_equal(g->n_uploads, 0);
+    assert_int_equal(g->requests, 1);
+}
+
+static void a_long_frame_carries_stack_and_burst(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+    uint64_t until;
+
+    fw_frame(fw);
+    until = fw_now_ns() + 450 * MS;
+    while (fw_now_ns() < until)
+        usleep(1000);
+    fw_frame(fw);
+    until = fw_now_ns() + 2200 * MS; /* ten looks, 200 ms apart */
+    while (fw_now_ns() < until) {
+        usleep(4000);
+        fw_frame(fw);
+    }
+    fw_stop(fw);
+
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    const Framewatch__Jank *jank = nth(log, FRAMEWATCH__PACKET__BODY_JANK, 0)->jank;
+    size_t burst = 0;
+
+    assert_true(jank->duration_us >= 450000);
+    assert_in_range(jank->n_sample, 1, 8);
+    assert_in_range(jank->sample[0]->t_us - jank->start_us, 100000, jank->duration_us);
+
+    const Framewatch__Stack *stack = NULL;
+    for (size_t i = 0; i < log->n_packet; i++) {
+        const Framewatch__Packet *p = log->packet[i];
+
+        if (p->body_case == FRAMEWATCH__PACKET__BODY_STACK &&
+            p->stack->id == jank->sample[0]->stack)
+            stack = p->stack;
+        burst += p->body_case == FRAMEWATCH__PACKET__BODY_HARDWARE && p->hardware->burst;
+    }
+    assert_non_null(stack);
+    assert_string_equal(stack->thread, "main");
+    assert_in_range(stack->n_frame, 3, 96);
+    assert_in_range(count(log, FRAMEWATCH__PACKET__BODY_MODULE), 1, 64);
+    assert_in_range(burst, 8, 40); /* a busy machine may add janks of its own */
+}
+
+static void a_session_that_ends_within_a_long_frame_tells_it(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+
+    fw_frame(fw);
+    for (uint64_t until = fw_now_ns() + 260 * MS; fw_now_ns() < until;)
+        usleep(1000);
+    fw_stop(fw);
+    assert_true(nth(arrived(g, 0), FRAMEWATCH__PACKET__BODY_JANK, 0)->jank->duration_us >= 260000);
+}
+
+static void times_that_cannot_be_are_counted_and_left_out(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+    uint64_t t = play(fw, fw_now_ns(), 20);
+
+    fw_frame_at(fw, 0);
+    fw_frame_at(fw, t + 3600 * 1000 * MS);
+    play(fw, t, 20);
+    fw_stop(fw);
+
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    assert_int_equal(count_frames(log), 38);
+    assert_int_equal(nth(log, FRAMEWATCH__PACKET__BODY_SELF_REPORT, 0)->self_report->dropped_frames,
+                     2);
+}
+
+static void a_null_session_does_nothing(void **state)
+{
+    struct game *g = *state;
+    char id[33] = "x";
+
+    g->options.storage_path = NULL;
+    assert_null(fw_start(&g->options));
+    assert_true(has_said(g, "storage_path"));
+    assert_null(fw_start(NULL));
+    fw_frame(NULL);
+    fw_frame_at(NULL, 1);
+    fw_target(NULL, 1, 1);
+    fw_scene(NULL, "a", "b", NULL, 0);
+    fw_position(NULL, 1, 1);
+    fw_step(NULL, "x");
+    fw_background(NULL);
+    fw_foreground(NULL);
+    fw_low_memory(NULL);
+    fw_gpu_time(NULL, 1);
+    fw_feedback(NULL, "a", "b");
+    fw_session_id(NULL, id);
+    assert_string_equal(id, "");
+    fw_stop(NULL);
+}
+
+static void bad_options_are_refused_with_a_reason(void **state)
+{
+    struct game *g = *state;
+
+    g->options.server_url = "ftp://x";
+    assert_null(fw_start(&g->options));
+    assert_true(has_said(g, "server_url"));
+    g->options.server_url = "http://x";
+    g->options.storage_path = "/proc/nowhere/at/all";
+    assert_null(fw_start(&g->options));
+    assert_true(has_said(g, "/proc/nowhere"));
+    g->options.storage_path = g->path;
+    g->options.size = 4; /* older than any library */
+    assert_null(fw_start(&g->options));
+}
+
+static void one_session_at_a_time(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+
+    assert_non_null(fw);
+    assert_null(fw_start(&g->options));
+    assert_true(has_said(g, "runs already"));
+    fw_stop(fw);
+    fw = fw_start(&g->options);
+    assert_non_null(fw);
+    fw_stop(fw);
+}
+
+static void *shout(void *user)
+{
+    fw_context *fw = user;
+
+    for (int i = 0; i < 2000; i++) {
+        fw_step(fw, "from another thread");
+        fw_position(fw, (float)i, 0);
+        fw_gpu_time(fw, 7000);
+        if (i % 100 == 0)
+            fw_scene(fw, "a", "b", NULL, 0);
+        if (i % 500 == 0)
+            fw_target(fw, (uint32_t)i, 60000);
+    }
+    return NULL;
+}
+
+static void all_calls_but_the_games_own_may_come_from_any_thread(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+    pthread_t thread[3];
+
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread[i], NULL, shout, fw);
+    play(fw, fw_now_ns(), 500);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+    fw_stop(fw);
+    assert_int_equal(count_frames(arrived(g, 0)), 499);
+    const Framewatch__SelfReport *self =
+        nth(g->log[0], FRAMEWATCH__PACKET__BODY_SELF_REPORT,
+            count(g->log[0], FRAMEWATCH__PACKET__BODY_SELF_REPORT) - 1)
+            ->self_report;
+    /* What did not fit is counted; so are the few fw_target() calls that did not. */
+    assert_in_range(count(g->log[0], FRAMEWATCH__PACKET__BODY_STEP) +
+                        count(g->log[0], FRAMEWATCH__PACKET__BODY_POSITION) +
+                        count(g->log[0], FRAMEWATCH__PACKET__BODY_SCENE) + self->dropped_samples,
+                    3 * (2000 + 2000 + 20), 3 * (2000 + 2000 + 20) + 3 * 4);
+}
+
+#define GAME_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    if (argc == 2)
+        return play_and_die(argv[1]);
+
+    const struct CMUnitTest tests[] = {
+        GAME_TEST(a_session_arrives_whole),
+        GAME_TEST(what_was_sent_is_deleted_and_what_was_not_is_kept),
+        GAME_TEST(a_killed_session_is_closed_by_the_next_launch),
+        GAME_TEST(the_background_breaks_the_row_and_finishes_the_file),
+        GAME_TEST(the_kill_switch_records_and_sends_nothing),
+        GAME_TEST(metrics_that_are_off_are_absent),
+        GAME_TEST(only_wanted_scenes_are_recorded),
+        GAME_TEST(a_metered_network_carries_the_configuration_only),
+        GAME_TEST(a_long_frame_carries_stack_and_burst),
+        GAME_TEST(a_session_that_ends_within_a_long_frame_tells_it),
+        GAME_TEST(times_that_cannot_be_are_counted_and_left_out),
+        GAME_TEST(a_null_session_does_nothing),
+        GAME_TEST(bad_options_are_refused_with_a_reason),
+        GAME_TEST(one_session_at_a_time),
+        GAME_TEST(all_calls_but_the_games_own_may_come_from_any_thread),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
