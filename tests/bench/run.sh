@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The budgets of docs/budgets.md, measured beside their floors and peers in one run on this machine.
 # Prints figures and ratios; never fails for a slow machine, only when a bench cannot run.
-#   tests/bench/run.sh [accept|analysis|hook|timeline …]     all
+#   tests/bench/run.sh [accept|analysis|hook|timeline|api …]     all
 # FW_BENCH_SECONDS: of each accept run (10). Needs Debian 12 and Node >= 20 for the accept path's peer.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/e2e/lib.sh
 seconds=${FW_BENCH_SECONDS:-10}
 what=("$@")
-[ $# -gt 0 ] || what=(accept analysis hook timeline)
+[ $# -gt 0 ] || what=(accept analysis hook timeline api)
 
 deploy/packages.sh build run test bench
 bin=$root/build/bench
@@ -138,6 +138,7 @@ for bench in "${what[@]}"; do
     analysis) bench_program 'analysis of a 10-minute session' analysis_bench ;;
     hook) bench_program 'SDK frame hook' frame_hook_bench ;;
     timeline) bench_program 'timeline of a 10-minute session' timeline_bench ;;
+    api) bench_program 'questions over HTTP' api_bench ;;
     *) echo "no such bench: $bench" >&2; exit 2 ;;
     esac
 done

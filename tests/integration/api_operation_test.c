@@ -152,6 +152,30 @@ static void merges_the_rollups_of_a_slice(void **state)
     assert_int_equal(api_i64(json_object_get(s, "counts"), "frames"), 0);
 }
 
+static void looks_up_a_slice_by_its_whole_key(void **state)
+{
+    struct api *api = *state;
+    char *plan;
+
+    pg_sql(api->conninfo,
+           "INSERT INTO build (app_id, platform, version_name, version_code)"
+           " VALUES (%lld, 'android', '1', 1)",
+           (long long)api->app[0]);
+    pg_sql(
+        api->conninfo,
+        "INSERT INTO frame_rollup SELECT g, (SELECT build_id FROM build), tier, 'scene ' || s,"
+        " CURRENT_DATE, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, ''"
+        " FROM generate_series(64, 127) g, generate_series(0, 4) tier, generate_series(1, 50) s");
+    pg_sql(api->conninfo, "ANALYZE");
+    plan = pg_rows(api->conninfo,
+                   "PREPARE slice AS %s; EXPLAIN EXECUTE slice ('{64,65,66,67}', 1, '{0,1,2,3,4}',"
+                   " 'scene 7', NULL, NULL, 100)",
+                   query_text[Q_SLICE_ROWS]);
+    if (!strstr(plan, "(shard = s.shard) AND (build_id = 1) AND (tier = t.tier) AND (scene ="))
+        fail_msg("%s", plan);
+    free(plan);
+}
+
 static void computes_rates_over_foreground_time(void **state)
 {
     struct api *api = *state;
@@ -272,6 +296,7 @@ int main(void)
         TEST(pages_through_dead_jobs),
         TEST(counts_what_was_refused_by_reason),
         TEST(merges_the_rollups_of_a_slice),
+        TEST(looks_up_a_slice_by_its_whole_key),
         TEST(computes_rates_over_foreground_time),
         TEST(names_the_argument_of_a_slice_that_is_wrong),
         TEST(gives_metrics_that_promtool_takes),

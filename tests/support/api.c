@@ -198,6 +198,7 @@ static void exchange(struct api *api, const struct api_call *call)
     CURL *curl = api->server->curl;
     struct curl_slist *headers = header_list(call);
     char url[2048];
+    curl_off_t us = 0;
     long status = 0;
 
     snprintf(url, sizeof url, "%s%s", api->base, call->path);
@@ -223,7 +224,9 @@ static void exchange(struct api *api, const struct api_call *call)
     if (rc != CURLE_OK)
         fail_msg("%s %s: %s", call->method, call->path, curl_easy_strerror(rc));
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(curl, CURLINFO_TOTAL_TIME_T, &us);
     api->answer.status = (int)status;
+    api->answer.us = us;
 }
 
 const struct api_answer *api_send(struct api *api, struct api_call call)

@@ -27,6 +27,7 @@ struct api_answer {
     json_t *json; /* NULL if it is none */
     unsigned char *body;
     size_t len;
+    int64_t us; /* from the request's first byte to the answer's last */
 };
 
 struct api {
