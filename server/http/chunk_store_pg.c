@@ -480,15 +480,16 @@ static bool add_jobs(struct batch *b, struct err *err)
     for (size_t i = 0; i < b->n_rows; i++) {
         const struct upload_state *row = &b->row[i];
 
-        if (!row->completed || row->kind != KIND_SESSION || row->concat != CONCAT_NONE)
+        if (!row->completed || row->concat != CONCAT_NONE)
             continue;
+        c.kind[c.n] = upload_kind_name(row->kind);
         put_key(&c, row);
         c.n++;
     }
     b->jobs = c.n > 0;
     return !c.n || db_exec(b->store->db, Q_UPLOAD_JOB_ADD,
                            DB_ARGS(db_i64s(c.shard, c.n), db_uuids(c.id, c.n), db_i64s(c.app, c.n),
-                                   db_i64s(c.day, c.n)),
+                                   db_i64s(c.day, c.n), db_texts(c.kind, c.n)),
                            err);
 }
 

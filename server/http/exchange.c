@@ -373,6 +373,7 @@ static enum step open_request(struct exchange *x)
     if (!headers_check(&x->headers, &x->body, &smuggling, &err)) {
         struct problem p = problem_of(&err);
 
+        x->close = true; /* where the request ends is not certain */
         return exchange_refuse(x, smuggling ? REFUSED_smuggling : refusal_of(err.code), &p);
     }
     if (!x->target[0])

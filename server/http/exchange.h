@@ -90,6 +90,7 @@ struct peer {
     _Atomic int64_t since_ms; /* of the phase */
     _Atomic int64_t spent_ms; /* earlier in the same phase */
     _Atomic int64_t bytes;    /* received or to be sent in it */
+    _Atomic int64_t cut_ms;   /* when reading was ended; 0: it was not */
     int64_t seen_bytes;       /* timer only, as the next one */
     bool ended;
 };
@@ -106,7 +107,7 @@ struct exchange {
     /* from here on zeroed for each request */
     enum stage stage;
     enum flow flow;
-    bool opened, bodiless, second_call, body_begun, authorized, key_failed;
+    bool opened, bodiless, second_call, body_begun, authorized, key_failed, close;
     int64_t started_us;
     struct body_length body;
     uint64_t received, discarded, reply_bytes;

@@ -17,6 +17,7 @@
 #define CONNECTION_MEMORY (64u * 1024)
 #define DISCARD_MAX (1024u * 1024) /* of a body whose answer is known, to keep the connection */
 #define TIMER_MS 250
+#define CUT_MS 100 /* for what arrived before reading was ended */
 
 /* Connections -------------------------------------------------------------------------------- */
 
@@ -95,10 +96,22 @@ static void on_connection(void *cls, struct MHD_Connection *conn, void **context
         peer_close(cls, *context);
 }
 
-/* Ends for reading: what arrived is still delivered, then comes the end. */
+/* Ends for reading: what has arrived is still delivered, and then the end. */
 static void end_reading(struct peer *p)
 {
+    int64_t none = 0;
+
+    atomic_compare_exchange_strong(&p->cut_ms, &none, now_ms());
     shutdown(p->fd, SHUT_RD);
+}
+
+/* A peer that goes on sending would put off that end for ever, so after a moment its next bytes are
+ * taken for it. */
+static bool is_cut(struct peer *p)
+{
+    int64_t cut_ms = p ? atomic_load_explicit(&p->cut_ms, memory_order_relaxed) : 0;
+
+    return cut_ms && now_ms() - cut_ms > CUT_MS;
 }
 
 void upload_end(struct active_node *holder)
@@ -107,7 +120,6 @@ void upload_end(struct active_node *holder)
         (struct upload_request *)((char *)holder - offsetof(struct upload_request, node));
     struct exchange *x = (struct exchange *)((char *)up - offsetof(struct exchange, up));
 
-    atomic_store(&up->end, true);
     metric_refused(REFUSED_superseded);
     if (x->peer)
         end_reading(x->peer);
@@ -168,13 +180,10 @@ static void check_peer(const struct http_config *c, struct peer *p, int64_t now)
     int64_t spent =
         now - atomic_load(&p->since_ms) + atomic_load_explicit(&p->spent_ms, memory_order_relaxed);
 
-    if (p->ended || !allowed)
+    if (why == REFUSED_slow_body)
+        notice_end(p);
+    if (p->ended || !allowed || spent <= allowed)
         return;
-    if (spent <= allowed) {
-        if (why == REFUSED_slow_body)
-            notice_end(p);
-        return;
-    }
     p->ended = true;
     metric_refused(why);
     if (why == REFUSED_slow_body)
@@ -301,7 +310,7 @@ static enum MHD_Result send_reply(struct exchange *x)
         x->response = exchange_response(x);
     if (!x->response || !x->reply.status)
         return MHD_NO;
-    if (atomic_load_explicit(&x->server->draining, memory_order_relaxed))
+    if (x->close || atomic_load_explicit(&x->server->draining, memory_order_relaxed))
         MHD_add_response_header(x->response, "Connection", "close");
     x->status = x->reply.status;
     x->reply_bytes = x->reply.len;
@@ -345,6 +354,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *conn, const 
     }
     if (x->stage == STAGE_DISCARD && before)
         return discard(x, size);
+    if (before && is_cut(x->peer))
+        return MHD_NO;
     if (!x->bodiless)
         peer_phase(x->peer, PHASE_BODY, (int64_t)(x->received + before));
 

@@ -408,8 +408,6 @@ static enum step receive(struct exchange *x, const char *data, size_t *size)
 {
     struct upload_request *up = &x->up;
 
-    if (atomic_load_explicit(&up->end, memory_order_relaxed))
-        return STEP_ABORT;
     while (*size) {
         bool wait;
 

@@ -99,6 +99,15 @@ static void become_server(struct server *s, int ready)
     int n = 0, log = open(s->log_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (s->listen_fd) {
+        char pid[16];
+
+        ready = fcntl(ready, F_DUPFD, 16); /* 3 is the socket's */
+        snprintf(pid, sizeof pid, "%d", (int)getpid());
+        setenv("LISTEN_PID", pid, 1);
+        setenv("LISTEN_FDS", "1", 1);
+        dup2(s->listen_fd, 3);
+    }
     dup2(log, STDERR_FILENO);
     dup2(log, STDOUT_FILENO);
     snprintf(db, sizeof db, "--db=%s", s->conninfo);

@@ -42,6 +42,7 @@ struct server {
     const char *args[SERVER_ARGS_MAX]; /* further settings, "--name=value"; NULL at the end */
     unsigned port;
     pid_t pid;
+    int listen_fd; /* handed to the server as systemd does, if not 0 */
     int64_t app, other_app;
     const char *ingest, *read, *admin, *other_ingest; /* keys */
     struct answer answer;                             /* of the last server_call() */
