@@ -33,7 +33,7 @@ struct decoder {
     size_t frames;        /* of all rows */
     const char *too_many; /* what exceeded its limit, NULL if nothing did */
     size_t limit;
-    bool out_of_memory;   /* outside the arena */
+    bool out_of_memory; /* outside the arena */
     /* As they came: they name modules and stacks that may follow. */
     PART_LIST(const Framewatch__Module *, raw_modules);
     PART_LIST(const Framewatch__Stack *, raw_stacks);
