@@ -8,9 +8,9 @@
 #define MAX_JANK_EVENTS 2000 /* of more the longest are kept */
 
 /* The hardware that belongs to a jank: from 2 s before its start to 1 s after its end. */
-#define WINDOW_BEFORE_US 2000000
-#define WINDOW_AFTER_US 1000000
-#define MAX_WINDOW_SAMPLES 512 /* the SDK's densest burst fills 315 in the longest valid frame */
+#define JANK_WINDOW_BEFORE_US 2000000
+#define JANK_WINDOW_AFTER_US 1000000
+#define JANK_WINDOW_SAMPLES 512 /* the SDK's densest burst fills 315 in the longest valid frame */
 
 enum jank_level { JANK_NONE, JANK_MINOR, JANK_NORMAL, JANK_SEVERE }; /* > 100, 250, 500 ms */
 

@@ -199,10 +199,10 @@ static bool waits_in_stack(const struct look *l)
 static bool low_memory(const struct look *l)
 {
     const struct session *s = l->session;
-    uint64_t start = l->event->start_us, end = start + l->event->duration_us + WINDOW_AFTER_US;
+    uint64_t start = l->event->start_us, end = start + l->event->duration_us + JANK_WINDOW_AFTER_US;
     size_t low = 0, high = s->n_lifecycle;
 
-    start = start > WINDOW_BEFORE_US ? start - WINDOW_BEFORE_US : 0;
+    start = start > JANK_WINDOW_BEFORE_US ? start - JANK_WINDOW_BEFORE_US : 0;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -211,7 +211,7 @@ static bool low_memory(const struct look *l)
         else
             high = mid;
     }
-    high = low + MAX_WINDOW_SAMPLES;
+    high = low + JANK_WINDOW_SAMPLES;
     for (size_t i = low; i < s->n_lifecycle && i < high && s->lifecycle[i].t_us <= end; i++)
         if (s->lifecycle[i].kind == LIFE_LOW_MEMORY)
             return say(l, CAUSE_memory_pressure, "the system warned of low memory at %.1f s",

@@ -218,13 +218,13 @@ static uint16_t scene_at(const struct session *s, uint64_t t_us)
 
 static void set_window(const struct session *s, struct jank_event *e)
 {
-    uint64_t start = e->start_us, end = start + e->duration_us + WINDOW_AFTER_US;
+    uint64_t start = e->start_us, end = start + e->duration_us + JANK_WINDOW_AFTER_US;
 
-    start = start > WINDOW_BEFORE_US ? start - WINDOW_BEFORE_US : 0;
+    start = start > JANK_WINDOW_BEFORE_US ? start - JANK_WINDOW_BEFORE_US : 0;
     e->hardware_from = FIRST_FROM(s->hardware, s->n_hardware, start);
     e->hardware_to = FIRST_FROM(s->hardware, s->n_hardware, end + 1);
-    if (e->hardware_to - e->hardware_from > MAX_WINDOW_SAMPLES)
-        e->hardware_to = e->hardware_from + MAX_WINDOW_SAMPLES;
+    if (e->hardware_to - e->hardware_from > JANK_WINDOW_SAMPLES)
+        e->hardware_to = e->hardware_from + JANK_WINDOW_SAMPLES;
 }
 
 static void describe(const struct session *s, const struct candidate *c, struct jank_event *e)
