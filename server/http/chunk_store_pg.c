@@ -265,7 +265,8 @@ static bool create_rows(struct batch *b, struct err *err)
         if (!op)
             continue;
         apply_row(b, i);
-        put_creation(&c, &b->row[i], &op->upload);
+        if (b->row[i].exists)
+            put_creation(&c, &b->row[i], &op->upload);
     }
     if (!c.n)
         return true;
@@ -333,6 +334,7 @@ static void fail_row(struct batch *b, size_t row)
         b->op[i]->answer = (struct chunk_answer){.outcome = CHUNK_FAILED};
         b->op[i]->accepted = false;
     }
+    clear_row(&b->row[row]);
 }
 
 static void decide_rows(struct batch *b)
@@ -340,11 +342,13 @@ static void decide_rows(struct batch *b)
     for (size_t i = 0; i < b->n_rows; i++) {
         if (b->fresh[i])
             continue;
-        if (!b->row[i].exists && creation_of(b, i)) {
+        bool existed = b->row[i].exists;
+
+        apply_row(b, i);
+        if (b->row[i].exists && !existed) {
             fail_row(b, i);
             continue;
         }
-        apply_row(b, i);
         if (b->row[i].renewed)
             b->row[i].expires_s = time(NULL) + b->store->config.limits.expire_s;
     }

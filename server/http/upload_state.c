@@ -125,24 +125,25 @@ static enum chunk_outcome decide(struct upload_state *s, const struct chunk_limi
                                  struct chunk_op *op)
 {
     enum chunk_outcome outcome = op->create ? create(s, op) : find(s);
-    struct upload_state before = *s;
 
     if (outcome != CHUNK_OK || (op->create && s->at > 0))
         return outcome;
     if (!op->create)
         outcome = set_length(s, op->length, limits);
-    if (outcome == CHUNK_OK)
-        outcome = append(s, limits, op);
-    if (outcome != CHUNK_OK)
-        *s = before; /* a refused chunk changes nothing, its Upload-Length neither */
-    return outcome;
+    return outcome == CHUNK_OK ? append(s, limits, op) : outcome;
 }
 
 void upload_apply(struct upload_state *s, const struct chunk_limits *limits, struct chunk_op *op)
 {
+    struct upload_state before = *s;
+
     memset(&op->answer, 0, sizeof op->answer);
     op->accepted = false;
     op->answer.outcome = decide(s, limits, op);
+    if (op->answer.outcome != CHUNK_OK) {
+        *s = before; /* what is refused changes nothing: neither length nor existence */
+        op->answer.created = false;
+    }
     if (s->exists && s->life == UPLOAD_OPEN && s->length == s->at) {
         s->life = UPLOAD_COMPLETE;
         s->completed = s->changed = true;
