@@ -113,8 +113,9 @@ static bool mentions(struct fixture *fx, const struct fw_desk_sample *s, const v
                      size_t size)
 {
     for (size_t i = 0; i < s->n; i++) {
-        uint64_t bias = s->module[i] == FW_DESK_NO_MODULE ? 0 : fx->desk.module[s->module[i]].bias;
-        uint64_t address = s->offset[i] + bias, begin = (uint64_t)(uintptr_t)function;
+        uint64_t base =
+            s->module[i] == FW_DESK_NO_MODULE ? 0 : fx->desk.module[s->module[i]].load_address;
+        uint64_t address = s->offset[i] + base, begin = (uint64_t)(uintptr_t)function;
 
         if (address > begin && address < begin + size)
             return true;

@@ -17,7 +17,7 @@
 #define FW_DESK_NO_MODULE UINT16_MAX
 
 struct fw_desk_module {
-    uint64_t load_address, size, bias; /* frame offset + bias = address in the process */
+    uint64_t load_address, size; /* a frame's offset counts from load_address */
     uint8_t build_id_len;
     unsigned char build_id[32];
     char name[64];

@@ -60,7 +60,7 @@ static struct fw_wire_stack_frame frame_of(struct fw_jank_log *l, struct fw_slic
 
     if (!id && place != FW_DESK_NO_MODULE)
         fw_desk_get_module(l->desk, place, &m);
-    return (struct fw_wire_stack_frame){.module = id, .offset = offset + m.bias};
+    return (struct fw_wire_stack_frame){.module = id, .offset = offset + m.load_address};
 }
 
 /* FNV-1a over modules and offsets. */

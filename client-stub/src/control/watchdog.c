@@ -15,8 +15,7 @@
 
 static uint16_t desk_module(struct fw_watchdog *w, const struct fw_module *m)
 {
-    struct fw_desk_module d = {
-        .load_address = m->start, .size = m->end - m->start, .bias = m->bias};
+    struct fw_desk_module d = {.load_address = m->start, .size = m->end - m->start};
 
     d.build_id_len = m->build_id_len;
     memcpy(d.build_id, m->build_id, sizeof d.build_id);
@@ -36,7 +35,8 @@ static void fill_sample(struct fw_watchdog *w, struct fw_desk_sample *s)
         uint16_t module = frame[i].module ? desk_module(w, frame[i].module) : FW_DESK_NO_MODULE;
 
         s->module[i] = module;
-        s->offset[i] = frame[i].address - (module == FW_DESK_NO_MODULE ? 0 : frame[i].module->bias);
+        s->offset[i] =
+            frame[i].address - (module == FW_DESK_NO_MODULE ? 0 : frame[i].module->start);
     }
 }
 
