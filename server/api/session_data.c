@@ -2,6 +2,7 @@
 #include "server/api/args.h"
 #include "server/api/handlers.h"
 #include "server/api/session_rows.h"
+#include "server/api/stored_janks.h"
 
 #include "base/digest.h"
 #include "profile/timeline.h"
@@ -82,6 +83,16 @@ out:
     return ok;
 }
 
+/* From the rows: the files are past their retention. */
+static bool answer_stored_janks(struct req *r, struct err *err)
+{
+    unsigned char id[16];
+    json_t *tree;
+
+    return req_param_id(r, 0, id, err) && stored_janks(r, id, &tree, err) &&
+           reply_json(r, 200, tree, err);
+}
+
 bool session_janks(struct req *r, struct err *err)
 {
     static const char *const names[] = {NULL};
@@ -89,8 +100,12 @@ bool session_janks(struct req *r, struct err *err)
     struct buf body;
     bool ok = false;
 
-    if (!req_query_only(r, names, err) || !load(r, &l, err))
+    if (!req_query_only(r, names, err))
+        return false;
+    if (!load(r, &l, err)) {
+        ok = err->code == ERR_GONE && answer_stored_janks(r, err);
         goto out;
+    }
     buf_init(&body, ANSWER_BYTES);
     janks_write(&l.session, &l.result, &body);
     ok = answer(r, "application/json", &body, err);

@@ -184,26 +184,34 @@ static int key_list(int argc, char **argv)
     return code;
 }
 
-/* The one key whose hash begins with `id`. */
+/* `id` begins the key's hash, or is all of its hint. */
+static bool is_named(const struct key_row *row, const char *id)
+{
+    char hash[2 * SHA256_BYTES + 1];
+    size_t len = strlen(id);
+
+    to_hex(row->key_hash.at, row->key_hash.len, hash);
+    return (len >= 6 && len <= 2 * SHA256_BYTES && strncmp(hash, id, len) == 0) ||
+           strcmp(row->hint, id) == 0;
+}
+
 static bool find_key(const struct db_rows *rows, const char *id, const struct key_row **out,
                      struct err *err)
 {
-    size_t len = strlen(id), found = 0;
+    size_t found = 0;
 
-    if (len < 6 || len > 2 * SHA256_BYTES || strspn(id, "0123456789abcdef") != len)
-        return err_field(err, ERR_INVALID, "ID", "is what `key list` prints first in its line");
     for (size_t i = 0; i < rows->n; i++) {
         const struct key_row *row = (const struct key_row *)rows->at + i;
-        char hash[2 * SHA256_BYTES + 1];
 
-        to_hex(row->key_hash.at, row->key_hash.len, hash);
-        if (strncmp(hash, id, len) != 0)
+        if (!is_named(row, id))
             continue;
         *out = row;
         found++;
     }
     if (found != 1)
-        return err_set(err, ERR_NOT_FOUND, "%zu keys of the app have an id that begins so", found);
+        return err_set(err, ERR_NOT_FOUND,
+                       "%zu keys of the app are called so; give the id that `key list` prints",
+                       found);
     return (*out)->revoked_at
                ? err_set(err, ERR_CONFLICT, "it was revoked at %s", (*out)->revoked_at)
                : true;

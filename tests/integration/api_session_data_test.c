@@ -171,6 +171,42 @@ static void says_gone_when_the_raw_bytes_are_past_retention(void **state)
     api_problem(api_get(api, 0, ROLE_READ, 410, "/v1/sessions/%s/raw/0", id), "gone", "");
 }
 
+/* What differs is what the rows do not hold. */
+static void forget_what_rows_do_not_hold(json_t *answer)
+{
+    json_t *jank, *of_jank, *stack;
+    size_t i, j;
+
+    json_array_foreach(json_object_get(answer, "janks"), i, jank)
+    {
+        json_array_foreach(json_object_get(jank, "samples"), j, of_jank)
+            json_object_set_new(of_jank, "t_us", json_null());
+        json_array_foreach(json_object_get(jank, "cores"), j, of_jank)
+            json_object_set_new(of_jank, "cluster_max_khz", json_integer(0));
+    }
+    json_array_foreach(json_object_get(answer, "stacks"), i, stack)
+        json_object_set_new(stack, "thread", json_string(""));
+}
+
+static void shows_the_same_janks_from_rows_when_the_files_are_gone(void **state)
+{
+    struct api *api = *state;
+    json_t *before, *after;
+    char id[33];
+
+    api_play(api, 0, 9, 60, id);
+    before = json_deep_copy(api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s/janks", id));
+    pg_sql(api->conninfo, "DELETE FROM upload_chunk");
+    pg_sql(api->conninfo, "UPDATE upload SET state = 'deleted'");
+    after = api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s/janks", id);
+    forget_what_rows_do_not_hold(before);
+    assert_true(json_array_size(json_object_get(after, "janks")) > 0);
+    assert_true(json_equal(json_object_get(before, "janks"), json_object_get(after, "janks")));
+    assert_int_equal(json_array_size(json_object_get(before, "stacks")),
+                     json_array_size(json_object_get(after, "stacks")));
+    json_decref(before);
+}
+
 static void never_hands_out_bytes_that_changed(void **state)
 {
     struct api *api = *state;
@@ -195,6 +231,7 @@ int main(void)
         TEST(gives_back_the_bytes_that_were_uploaded),
         TEST(tells_which_part_is_not_there),
         TEST(says_gone_when_the_raw_bytes_are_past_retention),
+        TEST(shows_the_same_janks_from_rows_when_the_files_are_gone),
         TEST(never_hands_out_bytes_that_changed),
     };
 

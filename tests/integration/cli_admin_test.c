@@ -46,6 +46,16 @@ static void expect(int code, int want)
         fail_msg("exit code %d, not %d: %s", code, want, out);
 }
 
+/* The first size - 1 characters of the output, at most its first line. */
+static void take_first(char *to, size_t size)
+{
+    size_t n = strcspn(out, "\n");
+
+    n = n < size ? n : size - 1;
+    memcpy(to, out, n);
+    to[n] = '\0';
+}
+
 static void makes_and_lists_apps(void **state)
 {
     struct api *api = *state;
@@ -72,7 +82,7 @@ static void prints_a_new_key_once_and_keeps_its_hash_only(void **state)
 
     expect(run(api, "key create --app game0 --role read --label 'for tests'"), 0);
     assert_int_equal(strlen(out), strlen("fw_read_") + 43 + 1);
-    snprintf(key, sizeof key, "%.*s", (int)strcspn(out, "\n"), out);
+    take_first(key, sizeof key);
     assert_memory_equal(key, "fw_read_", 8);
     assert_int_equal(strspn(key + 8, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                      "0123456789-_"),
@@ -106,9 +116,9 @@ static void makes_another_key_each_time(void **state)
     char first[128];
 
     expect(run(api, "key create --app game0 --role ingest"), 0);
-    snprintf(first, sizeof first, "%s", out);
+    take_first(first, sizeof first);
     expect(run(api, "key create --app game0 --role ingest"), 0);
-    assert_string_not_equal(out, first);
+    assert_null(strstr(out, first));
 }
 
 static void revokes_a_key_by_its_id(void **state)
@@ -118,10 +128,11 @@ static void revokes_a_key_by_its_id(void **state)
     char key[128];
 
     expect(run(api, "key create --app game0 --role read --label gone"), 0);
-    snprintf(key, sizeof key, "%.*s", (int)strcspn(out, "\n"), out);
+    take_first(key, sizeof key);
     expect(run(api, "key list --app game0 | grep gone"), 0);
-    snprintf(id, sizeof id, "%s", out);
-    expect(run(api, "key revoke --app game1 %s", id), 1); /* another app's */
+    take_first(id, sizeof id);
+    expect(run(api, "key revoke --app game1 %s", id), 1);   /* another app's */
+    expect(run(api, "key revoke --app game0 %.4s", id), 1); /* too short to name one */
     expect(run(api, "key revoke --app game0 %s", id), 0);
     expect(run(api, "key revoke --app game0 %s", id), 1);
     assert_non_null(strstr(out, "revoked at"));
@@ -134,6 +145,18 @@ static void revokes_a_key_by_its_id(void **state)
                             " AND detail ->> 'key' = '%s' AND actor = 'cli'",
                             id),
                      1);
+}
+
+static void revokes_a_key_by_its_first_letters(void **state)
+{
+    struct api *api = *state;
+    char hint[13];
+
+    expect(run(api, "key create --app game0 --role read"), 0);
+    take_first(hint, sizeof hint);
+    expect(run(api, "key revoke --app game0 %s", hint), 0);
+    assert_int_equal(
+        pg_i64(api->conninfo, "SELECT count(*) FROM api_key WHERE revoked_at IS NOT NULL"), 1);
 }
 
 static void refuses_wrong_arguments_with_a_reason(void **state)
@@ -216,6 +239,7 @@ int main(void)
         TEST(prints_a_new_key_once_and_keeps_its_hash_only),
         TEST(makes_another_key_each_time),
         TEST(revokes_a_key_by_its_id),
+        TEST(revokes_a_key_by_its_first_letters),
         TEST(refuses_wrong_arguments_with_a_reason),
         TEST(registers_and_lists_builds_over_http),
         TEST(lists_and_retries_dead_jobs_over_http),

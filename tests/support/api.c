@@ -286,7 +286,7 @@ static void analyse(struct api *api)
     if (!worker_drain(&config, &counts, &err))
         fail_msg("worker: %s", err.text);
     if (counts.failed || counts.dead)
-        fail_msg("worker: %lld jobs failed", (long long)(counts.failed + counts.dead));
+        fail_msg("worker: %s", pg_rows(api->conninfo, "SELECT last_error FROM job"));
 }
 
 void api_upload(struct api *api, unsigned app, struct session_builder *b, const char *install)
