@@ -1,3 +1,4 @@
+#include "src/control/config.h"
 #include "support/api.h"
 
 #include <setjmp.h>
@@ -142,6 +143,44 @@ static void refuses_what_the_schema_does_not_allow(void **state)
     assert_string_equal((const char *)get(api, NULL)->body, defaults);
 }
 
+static void gives_the_sdk_every_member_as_it_was_put(void **state)
+{
+    struct api *api = *state;
+    struct fw_config c, d;
+
+    fw_config_init(&c);
+    fw_config_init(&d);
+    get(api, NULL);
+    assert_true(fw_config_parse(&c, api->answer.body, api->answer.len));
+    d.all_scenes = c.all_scenes = true;
+    d.n_scenes = c.n_scenes = 0;
+    memset(c.scene, 0, sizeof c.scene);
+    memset(d.scene, 0, sizeof d.scene);
+    assert_memory_equal(&c, &d, sizeof c); /* both sides have the same defaults */
+
+    put(api,
+        "{\"enabled\":false,\"metrics\":{\"frames\":false,\"hardware\":false,\"stacks\":false,"
+        "\"steps\":false,\"positions\":false},\"hardware_period_ms\":1001,\"slice_ms\":5002,"
+        "\"jank_stack_ms\":53,\"scenes\":[\"battle/*\",\"lobby/main\"],"
+        "\"upload\":{\"daily_bytes\":4,\"wifi_only\":false},\"config_period_s\":65}",
+        NULL);
+    assert_int_equal(api->answer.status, 200);
+    get(api, NULL);
+    fw_config_init(&c);
+    assert_true(fw_config_parse(&c, api->answer.body, api->answer.len));
+    assert_int_equal(c.version, 1);
+    assert_false(c.enabled || c.frames || c.hardware || c.stacks || c.steps || c.positions);
+    assert_int_equal(c.hardware_period_ms, 1001);
+    assert_int_equal(c.slice_ms, 5002);
+    assert_int_equal(c.jank_stack_ms, 53);
+    assert_int_equal(c.daily_bytes, 4);
+    assert_false(c.wifi_only);
+    assert_int_equal(c.config_period_s, 65);
+    assert_true(fw_config_wants_scene(&c, "battle", "frost"));
+    assert_true(fw_config_wants_scene(&c, "lobby", "main"));
+    assert_false(fw_config_wants_scene(&c, "lobby", "shop"));
+}
+
 static void keeps_the_documents_of_two_apps_apart(void **state)
 {
     struct api *api = *state;
@@ -161,6 +200,7 @@ int main(void)
         TEST(takes_back_what_it_gave_without_a_change),
         TEST(refuses_an_edit_of_an_older_version),
         TEST(refuses_what_the_schema_does_not_allow),
+        TEST(gives_the_sdk_every_member_as_it_was_put),
         TEST(keeps_the_documents_of_two_apps_apart),
     };
 
