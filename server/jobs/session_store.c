@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define JSON_CAP (64u * 1024 * 1024)
+#define WINDOW_SAMPLES_KEPT 32 /* about; 3 s of the SDK's burst are 15 */
 #define MAX_REFUSALS (INVALID_COUNT + 4)
 
 static int64_t i64(uint64_t v)
@@ -190,16 +191,72 @@ static struct bytes sample_hashes(const struct jank_event *e, struct arena *mem)
     return (struct bytes){at, n};
 }
 
+/* The samples of a jank's window that are kept: all, or evenly spread ones if there are more. */
+struct window {
+    const struct hardware_sample *at;
+    size_t n, step;
+};
+
+static void put_field(const struct window *w, enum hardware_field f, struct buf *out)
+{
+    uint32_t seen = 0;
+    bool first = true;
+
+    for (size_t i = 0; i < w->n; i += w->step)
+        seen |= w->at[i].present | w->at[i].invalid;
+    if (!(seen >> f & 1))
+        return;
+    view_key(out, hardware_info[f].name);
+    buf_byte(out, '[');
+    for (size_t i = 0; i < w->n; i += w->step) {
+        view_comma(out, &first);
+        if (hardware_has(&w->at[i], f))
+            buf_i64(out, w->at[i].value[f]);
+        else
+            buf_text(out, "null");
+    }
+    buf_byte(out, ']');
+}
+
+static void put_cores(const struct hardware_sample *h, struct buf *out)
+{
+    buf_byte(out, '[');
+    for (unsigned c = 0; c < h->n_cores; c++) {
+        if (c)
+            buf_byte(out, ',');
+        if (h->invalid_cores >> c & 1)
+            buf_text(out, "null");
+        else
+            buf_i64(out, h->core_khz[c]);
+    }
+    buf_byte(out, ']');
+}
+
+/* {"t_us": […], "core_khz": [[by core] …], field: [… or null] …}: columns, since a row of the table
+ * below 2 KB is stored without compression, which would cost more than the rest of its insert. */
 static const char *hardware_window(const struct session *s, const struct jank_event *e,
                                    struct arena *mem)
 {
+    size_t n = e->hardware_to - e->hardware_from;
+    const struct window w = {s->hardware + e->hardware_from, n, 1 + n / (WINDOW_SAMPLES_KEPT + 1)};
+    bool first = true;
     struct buf text;
 
     buf_init(&text, JSON_CAP);
-    buf_text(&text, "{\"hardware\":");
-    view_hardware_json(s, e->hardware_from, e->hardware_to, 0, &text);
-    view_key(&text, "cores");
-    view_cores_json(s, e->hardware_from, e->hardware_to, 0, &text);
+    buf_text(&text, "{\"t_us\":[");
+    for (size_t i = 0; i < n; i += w.step) {
+        view_comma(&text, &first);
+        buf_i64(&text, i64(w.at[i].t_us));
+    }
+    buf_text(&text, "],\"core_khz\":[");
+    first = true;
+    for (size_t i = 0; i < n; i += w.step) {
+        view_comma(&text, &first);
+        put_cores(&w.at[i], &text);
+    }
+    buf_byte(&text, ']');
+    for (unsigned f = 0; f < HW_COUNT; f++)
+        put_field(&w, (enum hardware_field)f, &text);
     buf_byte(&text, '}');
     return take_text(&text, mem);
 }
