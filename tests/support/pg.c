@@ -555,32 +555,74 @@ void pg_end_backends(const char *conninfo)
 
 /* Crashes ------------------------------------------------------------------------------------ */
 
-/* Backends notice the postmaster's death by themselves, but only when they wait: killing them too
- * is what pulling the plug does. */
-static void kill_children(pid_t parent)
+struct proc {
+    pid_t pid, parent;
+    double cpu_s, buried_s; /* own, and of children it has waited for */
+};
+
+static bool read_proc(const char *name, struct proc *out)
+{
+    char path[300], line[1024] = "";
+    long pid = strtol(name, NULL, 10), parent;
+    unsigned long t[4];
+    FILE *f;
+
+    if (pid <= 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    f = fopen(path, "r");
+    if (!f)
+        return false;
+    if (!fgets(line, sizeof line, f))
+        line[0] = '\0';
+    fclose(f);
+
+    const char *after = strrchr(line, ')'); /* the name before it may hold anything */
+    double tick = (double)sysconf(_SC_CLK_TCK);
+
+    if (!after || sscanf(after, ") %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
+                         &parent, &t[0], &t[1], &t[2], &t[3]) != 5)
+        return false;
+    *out = (struct proc){(pid_t)pid, (pid_t)parent, (double)(t[0] + t[1]) / tick,
+                         (double)(t[2] + t[3]) / tick};
+    return true;
+}
+
+static void each_proc(void (*visit)(const struct proc *p, double *sum), double *sum)
 {
     DIR *proc = opendir("/proc");
+    struct proc p;
 
     assert_non_null(proc);
-    for (struct dirent *e; (e = readdir(proc));) {
-        char path[300], line[512] = "";
-        long pid = strtol(e->d_name, NULL, 10);
-
-        if (pid <= 0)
-            continue;
-        snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-
-        FILE *f = fopen(path, "r");
-        const char *after;
-
-        if (!f)
-            continue;
-        if (fgets(line, sizeof line, f) && (after = strrchr(line, ')')) && strlen(after) > 4 &&
-            strtol(after + 4, NULL, 10) == parent)
-            kill((pid_t)pid, SIGKILL);
-        fclose(f);
-    }
+    for (struct dirent *e; (e = readdir(proc));)
+        if (read_proc(e->d_name, &p))
+            visit(&p, sum);
     closedir(proc);
+}
+
+static void add_cpu(const struct proc *p, double *sum)
+{
+    if (p->pid == pg.postmaster)
+        *sum += p->cpu_s + p->buried_s;
+    else if (p->parent == pg.postmaster)
+        *sum += p->cpu_s;
+}
+
+double pg_cpu_s(void)
+{
+    double sum = 0;
+
+    each_proc(add_cpu, &sum);
+    return sum;
+}
+
+/* Backends notice the postmaster's death by themselves, but only when they wait: killing them too
+ * is what pulling the plug does. */
+static void kill_child(const struct proc *p, double *sum)
+{
+    (void)sum;
+    if (p->parent == pg.postmaster)
+        kill(p->pid, SIGKILL);
 }
 
 void pg_kill9(void)
@@ -588,7 +630,7 @@ void pg_kill9(void)
     if (pg.shared || pg.postmaster <= 0)
         fail_msg("pg_kill9 needs a server of its own: pg_start({.own = true})");
     kill(pg.postmaster, SIGSTOP); /* so that it does not restart the children killed first */
-    kill_children(pg.postmaster);
+    each_proc(kill_child, NULL);
     kill(pg.postmaster, SIGKILL);
     waitpid(pg.postmaster, NULL, 0);
     pg.postmaster = 0;

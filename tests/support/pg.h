@@ -47,6 +47,9 @@ void pg_restart(void);
 /* Ends every backend connected to that database except the caller's (57P01 at their next call). */
 void pg_end_backends(const char *conninfo);
 
+/* CPU seconds of the own server so far, all its processes. */
+double pg_cpu_s(void);
+
 /* Ad-hoc SQL for arranging and checking. Text goes in as it is: constants of the test only. */
 void pg_sql(const char *conninfo, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int64_t pg_i64(const char *conninfo, const char *fmt, ...) PRINTF_LIKE(2, 3); /* NULL reads as 0 */
