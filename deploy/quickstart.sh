@@ -134,12 +134,14 @@ get() { # PATH: JSON from the API
 }
 answer=
 for ((i = 0; i < 300; i++)); do
-    answer=$(get "/v1/sessions/$session" || true)
+    answer=$(get "/v1/sessions/$session" 2>/dev/null || true)
     [ "$(jq -r '.state // ""' <<<"$answer" 2>/dev/null)" = final ] && break
     sleep 0.2
 done
 [ "$(jq -r '.state // ""' <<<"$answer" 2>/dev/null)" = final ] || {
-    echo "$answer" | head -c 600 >&2
+    printf '%.600s\n' "$answer" >&2
+    grep -h 'level=error' "$private_dir/log/framewatchd.log" | tail -n 3 >&2 || true
+    tail -n 3 "$game_log.err" >&2
     fail "the session was not analysed within 60 s; the server's log: $private_dir/log/framewatchd.log"
 }
 
