@@ -47,10 +47,11 @@ struct retrace {
     bool hash_known, hash_matches; /* whether the mapping's text has the SHA-256 its header names */
     struct retrace_counts counts;
     /* private */
-    uint32_t n_classes, n_methods, n_groups, n_ranges, n_fields, n_infos, n_words, n_buckets;
+    uint32_t n_buckets, n_classes, n_methods, n_groups, n_ranges, n_signatures, n_infos, n_words,
+        n_thrown;
     uint64_t strings_bytes;
-    const unsigned char *buckets, *classes, *methods, *groups, *ranges, *fields, *infos, *words,
-        *strings;
+    const unsigned char *buckets, *classes, *methods, *groups, *ranges, *signatures, *infos, *words,
+        *thrown, *strings;
 };
 
 /* ERR_INVALID: not an index, damaged, or of another version (then it is to be made again). */
@@ -63,12 +64,17 @@ bool retrace_looks_like(const void *bytes, size_t size);
  * Array brackets are not understood. */
 const char *retrace_class(const struct retrace *r, const char *name, size_t len);
 
-/* What one line of a stack hands on to the next. Zero it before the first line. */
+/* What one line of a stack hands on to the next. Zero it before the first line; its fields are
+ * private, and mean something with the same index only. */
 struct retrace_context {
-    const char *thrown; /* original name of the exception whose line stands just above */
-    bool outlined;      /* the frame just above was an outline, at outline_position */
-    uint32_t outline_position;
+    uint32_t thrown;      /* which of the exceptions that the mapping has rules for; 0: none */
+    int64_t outline_line; /* the frame above was an outline, at this line; 0: it was none */
 };
+
+/* For the line of an exception ("Caused by: x: text"), by its name as the stack has it: rules for
+ * the frame right below may depend on it. */
+void retrace_thrown(const struct retrace *r, const char *name, size_t len,
+                    struct retrace_context *context);
 
 #define RETRACE_NO_LINE (-1)
 
@@ -122,8 +128,10 @@ struct retrace_line {
     size_t class_at, method_at, file_at, line_at, line_end; /* offsets; of a frame: all */
 };
 
-/* No final newline in [text, text + len). */
-void retrace_read_line(const char *text, size_t len, struct retrace_line *out);
+/* No final newline in [text, text + len). Which word of a line is the name of an exception depends
+ * on what the mapping knows; r may be NULL. */
+void retrace_read_line(const struct retrace *r, const char *text, size_t len,
+                       struct retrace_line *out);
 
 struct retrace_print {
     bool verbose; /* methods with return type and arguments */
