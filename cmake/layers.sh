@@ -30,6 +30,7 @@ function owner(path, quoted, dir,    name) {
     if (path ~ /^zstd.*\.h/) return "zstd"
     if (path ~ /^zlib\.h/) return "zlib"
     if (path ~ /^lzma\.h/) return "lzma"
+    if (path ~ /^zip\.h/) return "libzip"
     if (path ~ /^(libiberty\/)?demangle\.h|^libiberty/) return "libiberty"
     if (path ~ /^(EGL|GLES[23]?|KHR)\//) return "EGL"
     if (path ~ /^cmocka/) return "cmocka"

@@ -11,8 +11,8 @@ packages() {
     case $1 in
     build) echo gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libmicrohttpd-dev \
         libpq-dev libzstd-dev libjansson-dev libprotobuf-c-dev libcurl4-openssl-dev libssl-dev \
-        libiberty-dev zlib1g-dev liblzma-dev libegl-dev libgles-dev ;;
-    service) echo libmicrohttpd12 libpq5 libzstd1 libjansson4 libprotobuf-c1 libcurl4 libssl3 zlib1g liblzma5 \
+        libiberty-dev zlib1g-dev liblzma-dev libzip-dev libegl-dev libgles-dev ;;
+    service) echo libmicrohttpd12 libpq5 libzstd1 libjansson4 libprotobuf-c1 libcurl4 libssl3 zlib1g liblzma5 libzip4 \
         ca-certificates ;;
     run) echo postgresql-15 postgresql-client-15 libegl1 libegl-mesa0 libgles2 libgl1-mesa-dri curl jq \
         util-linux ;;

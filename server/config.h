@@ -72,6 +72,16 @@
     INT(job_lease_ms, 120000, 1000, 86400000,                                                      \
         "A job that runs longer may be taken by another worker.")                                  \
     INT(job_attempts, 5, 1, 100, "Tries of a job before it is left for a person.")                 \
+    TEXT(cache_dir, "",                                                                            \
+         "Folder for look-up tables of symbols and for symbol files being read; "                  \
+         "empty: a temporary one. May be shared by the processes of a machine.")                   \
+    INT(cache_mb, 4096, 0, 1048576,                                                                \
+        "Look-up tables kept there; those used longest ago go. A symbol file being read takes "    \
+        "twice its unpacked size for a while, on top of that.")                                    \
+    INT(index_memory_mb, 4096, 64, 1048576,                                                        \
+        "Memory of the process that reads a symbol file; past it the file is refused.")            \
+    INT(index_cpu_s, 900, 1, 86400, "Processor time of the same.")                                 \
+    INT(index_time_ms, 1800000, 1000, 86400000, "Time by the clock of the same.")                  \
     INT(raw_days, 30, 1, 36500, "Whole days that uploaded bytes are kept.")                        \
     INT(session_days, 180, 1, 36500, "Whole days that sessions and their events are kept.")
 

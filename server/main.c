@@ -8,6 +8,7 @@
 #include "server/db/migrate.h"
 #include "server/http/log.h"
 #include "server/http/server.h"
+#include "server/jobs/index_file.h"
 #include "server/jobs/worker.h"
 
 #include <arpa/inet.h>
@@ -41,6 +42,7 @@ struct service {
     struct http_server *http;
     size_t n_routes;
     struct route *routes; /* of a process without uploads: what watches it */
+    char program[1024];   /* this one: it reads symbol files, as a child process */
 };
 
 static bool serves(const struct config *c)
@@ -138,9 +140,22 @@ static void wake_worker(void *user)
         worker_wake(s->worker);
 }
 
+/* Where this program lies: it reads symbol files, as a child of its own. */
+static bool find_program(struct service *s, struct err *err)
+{
+    ssize_t n = readlink("/proc/self/exe", s->program, sizeof s->program - 1);
+
+    s->program[n > 0 ? n : 0] = '\0';
+    return n > 0 || err_set(err, ERR_INTERNAL, "/proc/self/exe: %s", strerror(errno));
+}
+
 static bool start_worker(struct service *s, struct err *err)
 {
     const struct config *c = &s->config;
+
+    if (!find_program(s, err))
+        return false;
+
     struct worker_config w = worker_config_default(c->db);
 
     w.threads = works(c) ? (unsigned)c->worker_threads : 0;
@@ -148,6 +163,13 @@ static bool start_worker(struct service *s, struct err *err)
     w.max_session_bytes = (size_t)c->session_parts_max_mb * MEGABYTE;
     w.lease_ms = c->job_lease_ms;
     w.max_attempts = c->job_attempts;
+    w.index = (struct index_settings){.program = s->program,
+                                      .memory_bytes = c->index_memory_mb * MEGABYTE,
+                                      .cpu_s = c->index_cpu_s,
+                                      .wall_ms = c->index_time_ms,
+                                      .max_bytes = c->symbols_max_mb * MEGABYTE};
+    w.cache_dir = c->cache_dir;
+    w.cache_bytes = c->cache_mb * MEGABYTE;
     w.retention.raw_days = (int)c->raw_days;
     w.retention.session_days = (int)c->session_days;
     w.log = log_worker;
@@ -397,6 +419,10 @@ int main(int argc, char **argv)
     int first = 1, code;
     sigset_t signals;
 
+    if (argc > 1 && strcmp(argv[1], "index") == 0) {
+        free(s);
+        return index_main(argc - 1, argv + 1);
+    }
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);

@@ -110,12 +110,14 @@ struct part_stack_frame {
 };
 
 /* Innermost first. `hash` is SHA-256, cut to 16 bytes, of the canonical text of its frames
- * (module name, debug id, offset or managed text): equal stacks of any session hash equal. */
+ * (module name, debug id, offset or managed text): equal stacks of any session hash equal, managed
+ * ones of any session of one build. */
 struct part_stack {
     unsigned char hash[16];
     const char *thread;
     const struct part_stack_frame *frames;
     size_t n;
+    bool managed; /* some frame is text */
 };
 
 struct part_stack_sample {

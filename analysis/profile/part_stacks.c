@@ -106,6 +106,17 @@ static void put_frame(struct buf *b, const struct part_stack_frame *f)
     }
 }
 
+/* Managed names mean what one build's mapping says: equal texts of two builds are two stacks. */
+static void put_build(struct buf *b, const struct part_header *h)
+{
+    const char *names[] = {h->platform, h->version_name, h->build_id};
+
+    buf_byte(b, 'b');
+    buf_varint(b, h->version_code);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        put_bytes(b, names[i] ? names[i] : "", names[i] ? strlen(names[i]) : 0);
+}
+
 static void take_frame(struct decoder *d, const struct ids *modules,
                        const Framewatch__StackFrame *from, struct part_stack_frame *f)
 {
@@ -129,10 +140,14 @@ static bool take_stack(struct decoder *d, const struct ids *modules, const Frame
     if (!frames)
         return false;
     buf_reset(canonical);
+    s->managed = false;
     for (size_t i = 0; i < from->n_frame; i++) {
         take_frame(d, modules, from->frame[i], &frames[i]);
         put_frame(canonical, &frames[i]);
+        s->managed |= frames[i].text != NULL;
     }
+    if (s->managed)
+        put_build(canonical, &d->part.header);
     sha256(canonical->at, canonical->len, hash);
     d->out_of_memory |= !buf_ok(canonical);
     memcpy(s->hash, hash, sizeof s->hash);
@@ -153,7 +168,7 @@ static bool resolve_stacks(struct decoder *d, const struct ids *modules, struct 
     if (!ids->list || !d->part.stacks)
         return false;
     buf_init(&canonical,
-             (d->limits->stack_frames + 1) * (FRAME_TEXT_BYTES + d->limits->name_bytes));
+             (d->limits->stack_frames + 4) * (FRAME_TEXT_BYTES + d->limits->name_bytes));
     for (size_t i = 0; ok && i < n; i++) {
         ok = take_stack(d, modules, d->raw_stacks[i], &d->part.stacks[i], &canonical);
         ids->list[i] = (struct id){d->raw_stacks[i]->id, (uint32_t)i};

@@ -3,10 +3,12 @@
  *
  * A kind runs in one transaction of its own, which ends with the job's deletion. It returns false
  * for a fault of ours: the caller rolls back, and the job is tried again. Bad input is not a fault:
- * the kind commits a quarantine row and the job is over (JOB_REFUSED).
+ * the kind commits a quarantine row and the job is over (JOB_REFUSED). Kinds that take long
+ * (symbols, stacks) prolong their lease, and may commit parts of their work that can be done twice.
  */
 #pragma once
 #include "server/jobs/queue.h"
+#include "server/jobs/symcache_files.h"
 #include "server/jobs/worker.h"
 
 struct job_run {
@@ -15,9 +17,18 @@ struct job_run {
     struct job job;
     struct arena *mem;  /* rows and uploaded bytes */
     struct arena *work; /* what is decoded and computed from them; may be reset midway */
+    struct symcache_files *symcaches;
+    bool (*stopping)(void *worker); /* a long job asks now and then, and gives up if so */
+    void *worker;
 };
+
+/* More time for a job that takes long, outside its transactions. ERR_CONFLICT: another worker has
+ * it; ERR_BUSY: the worker is to end. */
+bool job_extend(struct job_run *run, struct err *err) MUST_CHECK;
 
 enum job_outcome { JOB_DONE, JOB_REFUSED, JOB_LATER };
 
 bool part_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool finish_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool symbol_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool stacks_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;

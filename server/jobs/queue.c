@@ -47,6 +47,18 @@ bool queue_later(struct db *db, const struct job *job, int64_t when_us, struct e
            still_ours(rows, job, err);
 }
 
+bool queue_extend(struct db *db, const struct job *job, const struct queue_policy *policy,
+                  struct err *err)
+{
+    int64_t rows;
+
+    return db_exec_n(db, Q_JOB_EXTEND,
+                     DB_ARGS(db_i64(job->job_id), db_i64(job->attempts), db_i64(policy->lease_ms),
+                             db_i64(policy->clock_offset_ms)),
+                     &rows, err) &&
+           still_ours(rows, job, err);
+}
+
 /* splitmix64: spreads neighbouring numbers over all of 64 bits */
 static uint64_t spread(uint64_t x)
 {

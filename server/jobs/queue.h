@@ -26,6 +26,10 @@ bool queue_done(struct db *db, const struct job *job, struct err *err) MUST_CHEC
 /* The same, but the job stays, for a later moment (us since 1970). */
 bool queue_later(struct db *db, const struct job *job, int64_t when_us, struct err *err) MUST_CHECK;
 
+/* Another lease from now on, for a job that takes long. */
+bool queue_extend(struct db *db, const struct job *job, const struct queue_policy *policy,
+                  struct err *err) MUST_CHECK;
+
 /* After a rollback: back off, or 'dead' after the last attempt (*dead). */
 bool queue_fail(struct db *db, const struct job *job, const struct queue_policy *policy,
                 const char *why, bool *dead, struct err *err) MUST_CHECK;

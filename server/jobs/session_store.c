@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "profile/view.h"
 #include "server/jobs/session_detail.h"
+#include "symbols/system_library.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,11 @@ static const char *take_text(struct buf *text, struct arena *mem)
 
     buf_fini(text);
     return copy;
+}
+
+static const char *copy_text(const char *text, struct arena *mem)
+{
+    return arena_dup(mem, or_empty(text), strlen(or_empty(text)));
 }
 
 static bool out_of_memory(struct err *err)
@@ -116,14 +122,73 @@ static int by_hash(const void *a, const void *b)
     return memcmp((*x)->hash, (*y)->hash, sizeof(*x)->hash);
 }
 
+static bool new_stack_rows(const struct part *part, struct arena *mem, struct stack_rows *out)
+{
+    size_t n = part->n_stacks;
+
+    *out = (struct stack_rows){
+        .hash = arena_array(mem, n, sizeof *out->hash),
+        .json = arena_array(mem, n, sizeof *out->json),
+        .managed = arena_array(mem, n, sizeof *out->managed),
+        .platform = copy_text(part->header.platform, mem),
+        .version_name = copy_text(part->header.version_name, mem),
+        .build_uid = copy_text(part->header.build_id, mem),
+        .version_code = part->header.version_code,
+        .debug_id = arena_array(mem, part->n_modules, sizeof *out->debug_id),
+        .module = arena_array(mem, part->n_modules, sizeof *out->module),
+        .system = arena_array(mem, part->n_modules, sizeof *out->system),
+    };
+    return !arena_full(mem);
+}
+
+static int by_debug_id(const void *a, const void *b)
+{
+    const struct part_module *const *x = a, *const *y = b;
+    size_t n = (*x)->debug_id_len < (*y)->debug_id_len ? (*x)->debug_id_len : (*y)->debug_id_len;
+    int order = memcmp((*x)->debug_id, (*y)->debug_id, n);
+
+    if (order)
+        return order;
+    return ((*x)->debug_id_len > (*y)->debug_id_len) - ((*x)->debug_id_len < (*y)->debug_id_len);
+}
+
+static bool name_modules(const struct part *part, struct arena *mem, struct stack_rows *out)
+{
+    const struct part_module **used = arena_array(mem, part->n_modules, sizeof *used);
+    bool *seen = arena_array(mem, part->n_modules, sizeof *seen);
+    size_t n = 0;
+
+    if (!used || !seen)
+        return false;
+    for (size_t i = 0; i < part->n_stacks; i++)
+        for (size_t f = 0; f < part->stacks[i].n; f++) {
+            const struct part_module *m = part->stacks[i].frames[f].module;
+
+            if (!m || !m->debug_id_len || seen[m - part->modules])
+                continue;
+            seen[m - part->modules] = true;
+            used[n++] = m;
+        }
+    qsort(used, n, sizeof *used, by_debug_id);
+    for (size_t i = 0; i < n; i++) {
+        char hex[2 * MAX_DEBUG_ID_BYTES + 1];
+
+        if (i && by_debug_id(&used[i - 1], &used[i]) == 0)
+            continue;
+        to_hex(used[i]->debug_id, used[i]->debug_id_len, hex);
+        out->debug_id[out->n_modules] = copy_text(hex, mem);
+        out->module[out->n_modules] = copy_text(used[i]->name, mem);
+        out->system[out->n_modules++] = system_library(NULL, or_empty(used[i]->name));
+    }
+    return !arena_full(mem);
+}
+
 bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows *out,
                    struct err *err)
 {
     const struct part_stack **sorted = arena_array(mem, part->n_stacks, sizeof *sorted);
 
-    *out = (struct stack_rows){.hash = arena_array(mem, part->n_stacks, sizeof *out->hash),
-                               .json = arena_array(mem, part->n_stacks, sizeof *out->json)};
-    if (arena_full(mem))
+    if (!new_stack_rows(part, mem, out) || !name_modules(part, mem, out))
         return out_of_memory(err);
     for (size_t i = 0; i < part->n_stacks; i++)
         sorted[i] = &part->stacks[i];
@@ -136,6 +201,7 @@ bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows
         buf_init(&text, JSON_CAP);
         view_stack_json(sorted[i], &text);
         out->json[out->n] = take_text(&text, mem);
+        out->managed[out->n] = sorted[i]->managed;
         out->hash[out->n] = (struct bytes){
             (unsigned char *)arena_dup(mem, (const char *)sorted[i]->hash, sizeof sorted[i]->hash),
             sizeof sorted[i]->hash};
@@ -144,13 +210,31 @@ bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows
     return !arena_full(mem) || out_of_memory(err);
 }
 
-static bool store_stacks(struct db *db, int64_t app, const struct stack_rows *stacks,
-                         struct err *err)
+/* Whether the session's build is the one the part's managed stacks belong to. */
+static bool same_build(const struct stack_rows *s, const struct part_header *h)
 {
-    return !stacks->n || db_exec(db, Q_SESSION_STORE_STACKS,
-                                 DB_ARGS(db_i64(app), db_bytess(stacks->hash, stacks->n),
-                                         db_texts(stacks->json, stacks->n)),
-                                 err);
+    return s->version_code == h->version_code && strcmp(s->platform, or_empty(h->platform)) == 0 &&
+           strcmp(s->version_name, or_empty(h->version_name)) == 0 &&
+           strcmp(s->build_uid, or_empty(h->build_id)) == 0;
+}
+
+static bool store_stacks(struct db *db, const struct session_change *c, int64_t build_id,
+                         const struct stack_rows *s, struct err *err)
+{
+    if (!s->n)
+        return true;
+
+    bool own = same_build(s, &c->session.header);
+
+    return db_exec(db, Q_SESSION_STORE_STACKS,
+                   DB_ARGS(db_i64(c->app), db_bytess(s->hash, s->n), db_texts(s->json, s->n),
+                           db_i64s(s->managed, s->n), own ? db_i64(build_id) : db_null()),
+                   err) &&
+           (!own || !s->n_modules ||
+            db_exec(db, Q_SESSION_STORE_NEEDS,
+                    DB_ARGS(db_i64(build_id), db_texts(s->debug_id, s->n_modules),
+                            db_texts(s->module, s->n_modules), db_i64s(s->system, s->n_modules)),
+                    err));
 }
 
 /* Janks, crashes, feedback --------------------------------------------------------------------- */
@@ -626,8 +710,9 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
     const struct rollup_key is = {names.build_id, names.model_id, keeps_tier ? b->tier : names.tier,
                                   first_day(&c->parts)};
 
-    return store_stacks(db, c->app, stacks, err) && store_row(db, c, &is, sums.stored, mem, err) &&
-           clear_events(db, c, err) && store_janks(db, c, is.day, is.build_id, mem, err) &&
+    return store_stacks(db, c, is.build_id, stacks, err) &&
+           store_row(db, c, &is, sums.stored, mem, err) && clear_events(db, c, err) &&
+           store_janks(db, c, is.day, is.build_id, mem, err) &&
            store_crashes(db, c, is.day, mem, err) && store_feedback(db, c, is.day, mem, err) &&
            store_quarantine(db, c, is.day, err) && store_finish(db, c, is.day, err) &&
            rollup_apply(db, c->shard, b->exists ? &was : &is, &sums.before, &is, &sums.now, mem,

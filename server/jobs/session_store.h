@@ -35,7 +35,14 @@ bool session_read_before(struct db *db, int64_t shard, const unsigned char id[16
 struct stack_rows {
     struct bytes *hash;
     const char **json;
+    int64_t *managed; /* 1: has managed frames, which belong to the part's build */
     size_t n;
+    const char *platform, *version_name, *build_uid; /* of that build */
+    uint64_t version_code;
+    /* modules the stacks name, by debug id in hexadecimal, sorted */
+    const char **debug_id, **module;
+    int64_t *system;
+    size_t n_modules;
 };
 bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows *out,
                    struct err *err) MUST_CHECK;

@@ -26,6 +26,7 @@ struct worker {
     pthread_cond_t changed;
     bool stopping;
     uint64_t wakes;
+    struct symcache_files *symcaches;
 };
 
 /* What one job thread owns. */
@@ -52,6 +53,12 @@ struct worker_config worker_config_default(const char *conninfo)
         .arena_bytes = 256u << 20,
         .days_ahead = PARTITION_DAYS_AHEAD,
         .retention = {.raw_days = 30, .session_days = 180},
+        .index = {.memory_bytes = (int64_t)4 << 30,
+                  .cpu_s = 900,
+                  .wall_ms = 1800000,
+                  .max_bytes = (int64_t)4 << 30},
+        .cache_dir = "",
+        .cache_bytes = (int64_t)4 << 30,
     };
 }
 
@@ -115,7 +122,9 @@ static bool run_kind(struct job_run *run, enum job_outcome *out, struct err *err
     static const struct {
         const char *name;
         bool (*run)(struct job_run *run, enum job_outcome *out, struct err *err);
-    } kinds[] = {{"part", part_job}, {"finish", finish_job}};
+    } kinds[] = {{"part", part_job},      {"finish", finish_job}, {"symbols", symbol_job},
+                 {"mapping", symbol_job}, {"stacks", stacks_job}, {"restack", stacks_job},
+                 {"remap", stacks_job}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(run->job.kind, kinds[i].name) == 0)
@@ -123,11 +132,39 @@ static bool run_kind(struct job_run *run, enum job_outcome *out, struct err *err
     return err_set(err, ERR_INTERNAL, "no such kind of job: %.40s", run->job.kind);
 }
 
+bool job_extend(struct job_run *run, struct err *err)
+{
+    struct queue_policy policy = policy_of(run->config);
+
+    if (run->stopping(run->worker))
+        return err_set(err, ERR_BUSY, "the worker ends");
+    return queue_extend(run->db, &run->job, &policy, err);
+}
+
+static bool is_stopping(void *worker)
+{
+    struct worker *w = worker;
+
+    pthread_mutex_lock(&w->lock);
+
+    bool stopping = w->stopping;
+
+    pthread_mutex_unlock(&w->lock);
+    return stopping;
+}
+
 static bool run_job(struct lane *lane, const struct job *job, enum job_outcome *out,
                     struct err *err)
 {
     for (int i = 1;; i++) {
-        struct job_run run = {lane->db, &lane->worker->config, *job, lane->mem, lane->work};
+        struct job_run run = {.db = lane->db,
+                              .config = &lane->worker->config,
+                              .job = *job,
+                              .mem = lane->mem,
+                              .work = lane->work,
+                              .symcaches = lane->worker->symcaches,
+                              .stopping = is_stopping,
+                              .worker = lane->worker};
         bool ok;
 
         arena_reset(lane->mem);
@@ -249,16 +286,6 @@ static bool rest(struct worker *w, int64_t ms, uint64_t *wakes, bool *woken)
     return going;
 }
 
-static bool is_stopping(struct worker *w)
-{
-    pthread_mutex_lock(&w->lock);
-
-    bool stopping = w->stopping;
-
-    pthread_mutex_unlock(&w->lock);
-    return stopping;
-}
-
 static void *job_thread(void *arg)
 {
     struct worker *w = arg;
@@ -343,6 +370,7 @@ static bool check_config(const struct worker_config *c, struct err *err)
     } bounds[] = {
         {"lease_ms", c->lease_ms, 1},
         {"max_attempts", c->max_attempts, 1},
+        {"cache_bytes", c->cache_bytes, 0},
         {"backoff_ms", c->backoff_ms, 0},
         {"backoff_max_ms", c->backoff_max_ms, c->backoff_ms},
         {"idle_ms", c->idle_ms, 0},
@@ -378,6 +406,12 @@ static struct worker *worker_new(const struct worker_config *config, struct err 
     }
     w->config = *config;
     w->config.conninfo = w->conninfo;
+    w->symcaches = symcache_files_new(config->cache_dir, config->cache_bytes, err);
+    if (!w->symcaches) {
+        free(w->conninfo);
+        free(w);
+        return NULL;
+    }
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -390,6 +424,7 @@ static void worker_free(struct worker *w)
 {
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->lock);
+    symcache_files_free(w->symcaches);
     free(w->conninfo);
     free(w);
 }
@@ -444,6 +479,7 @@ void worker_counts(const struct worker *w, struct worker_counts *out)
         .upkeep_runs = atomic_load(&counted->counts.upkeep_runs),
         .upkeep_failures = atomic_load(&counted->counts.upkeep_failures),
     };
+    symcache_files_counts(w->symcaches, &out->symcaches);
 }
 
 bool worker_drain(const struct worker_config *config, struct worker_counts *counts, struct err *err)

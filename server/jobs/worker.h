@@ -1,16 +1,26 @@
 /*
  * worker: threads that claim jobs and run them, and one that keeps partitions and retention.
  *
- * Job kinds: 'part' analyses an uploaded file into its session, 'finish' closes an idle session.
+ * Job kinds: 'part' analyses an uploaded file into its session, 'finish' closes an idle session;
+ * 'symbols' and 'mapping' make look-up tables of an upload, 'stacks' reads new stacks with them,
+ * 'restack' and 'remap' those that waited for one.
  * Any number of workers in any number of processes share one queue. Each thread has a connection of
  * its own. A lost database is waited for, never fatal. worker_start/stop/wake from any thread.
  */
 #pragma once
 #include "base/err.h"
 #include "server/db/partition.h"
+#include "server/jobs/symcache_files.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* How uploaded symbols are read: in a child process, within these limits. */
+struct index_settings {
+    const char *program; /* framewatchd; NULL: this worker cannot */
+    int64_t memory_bytes, cpu_s, wall_ms;
+    int64_t max_bytes; /* of a file, unpacked */
+};
 
 struct worker_config {
     const char *conninfo;
@@ -26,6 +36,9 @@ struct worker_config {
     size_t arena_bytes;               /* memory of one job */
     int days_ahead;                   /* partitions */
     struct retention retention;
+    struct index_settings index;
+    const char *cache_dir; /* of look-up tables of symbols; "": a temporary one */
+    int64_t cache_bytes;
     int64_t clock_offset_ms; /* added to the database's clock: tests look into the future */
     /* One logfmt line a finished or failed job, without newline; from any thread. May be NULL. */
     void (*log)(void *user, const char *line);
@@ -47,6 +60,7 @@ void worker_wake(struct worker *w);
 struct worker_counts {
     int64_t done, quarantined, failed, dead; /* jobs of this process, since start */
     int64_t upkeep_runs, upkeep_failures;
+    struct symcache_files_counts symcaches;
 };
 void worker_counts(const struct worker *w, struct worker_counts *out);
 

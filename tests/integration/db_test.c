@@ -106,7 +106,9 @@ static void bytes_arrays_and_uuid_arrays_arrive_as_they_were(void **state)
 
     (void)state;
     if (!db_exec(db, Q_SESSION_STORE_STACKS,
-                 DB_ARGS(db_i64(1), db_bytess(list, 2), db_texts(frames, 2)), &err))
+                 DB_ARGS(db_i64(1), db_bytess(list, 2), db_texts(frames, 2),
+                         db_i64s((int64_t[]){0, 0}, 2), db_null()),
+                 &err))
         fail_msg("%s", err.text);
     assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM stack WHERE hash = "
                                       "'\\x0001ff5c220500000000000000000000' AND frames = '[1]'"),
