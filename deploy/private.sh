@@ -148,11 +148,11 @@ private_server_start() { # BIN PORT [ARG…]
 private_server_stop() {
     local pid i
     pid=$(private_server_pid) || return 0
-    kill -TERM "$pid" 2>/dev/null
+    kill -TERM "$pid" 2>/dev/null || true
     for ((i = 0; i < 300; i++)); do
         kill -0 "$pid" 2>/dev/null || break
         sleep 0.1
     done
-    kill -KILL "$pid" 2>/dev/null
+    kill -KILL "$pid" 2>/dev/null || true
     rm -f "$private_dir/framewatchd.pid"
 }
