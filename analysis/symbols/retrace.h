@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define RETRACE_VERSION 1
-#define RETRACE_FRAMES_MAX 4096      /* of one obfuscated frame, all alternatives together */
+#define RETRACE_FRAMES_MAX 1024      /* of one obfuscated frame, all alternatives together */
 #define RETRACE_LINE_BYTES_MAX 65536 /* a longer line of a stack is passed on as it is */
 
 /* What the reading of the mapping met; kept in the index. */
@@ -96,17 +96,16 @@ struct retrace_frame {
     bool mapped; /* the mapping knows this method; else `method` is as the query has it */
 };
 
-/* One way to read the obfuscated frame: an inline stack, innermost first. It may be empty: the
- * frame was the compiler's own (synthesized, an outline) and is to be dropped. */
+/* One way to read the obfuscated frame: an inline stack, innermost first, never empty. */
 struct retrace_alternative {
     const struct retrace_frame *frames;
     size_t n;
 };
 
 struct retrace_result {
-    const struct retrace_alternative *at;
-    size_t n;       /* at least 1 */
-    bool ambiguous; /* the mapping cannot tell the alternatives apart */
+    const struct retrace_alternative *at; /* in the order R8 prints them, equal ones once */
+    size_t n;       /* 0: the frame is the compiler's own (synthesized, an outline): drop it */
+    bool ambiguous; /* the mapping cannot tell which alternative, or which line, it is */
     bool class_known;
     bool truncated; /* RETRACE_FRAMES_MAX was met */
 };
