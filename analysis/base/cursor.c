@@ -23,8 +23,10 @@ void cursor_seek(struct cursor *c, size_t offset)
 {
     if (offset > (size_t)(c->end - c->start))
         c->failed = true;
-    else
+    else if (offset)
         c->at = c->start + offset;
+    else
+        c->at = c->start; /* which may be NULL, of an empty cursor */
 }
 
 const unsigned char *cursor_bytes(struct cursor *c, size_t n)

@@ -167,7 +167,7 @@ static bool read_table(struct dwarf *d, const struct dwarf_unit *u, struct dwarf
                                  .tag = (uint16_t)fast_uleb(&c)};
 
         a.children = fast_u8(&c) != 0;
-        a.kind = kind_of(a.tag);
+        a.kind = (uint8_t)kind_of(a.tag);
         if (code > UINT32_MAX || !read_attrs(d, u, &c, t, &a) ||
             !VEC_ROOM(&d->image->mem, &t->all, 1))
             break;

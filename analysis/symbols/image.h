@@ -14,7 +14,7 @@ struct bytes {
 /* Empty when [offset, offset + size) does not lie within. */
 static inline struct bytes bytes_within(struct bytes all, uint64_t offset, uint64_t size)
 {
-    if (offset > all.size || size > all.size - offset)
+    if (!all.at || offset > all.size || size > all.size - offset)
         return (struct bytes){NULL, 0};
     return (struct bytes){all.at + offset, (size_t)size};
 }

@@ -75,7 +75,7 @@ static bool check_ranges(const struct symcache *c, struct err *err)
 
 static bool check_buckets(const struct symcache *c, struct err *err)
 {
-    bool known = c->n_ranges == 0 || (c->n_buckets >= 2 && c->shift < 32);
+    bool known = c->n_ranges == 0 || (c->n_buckets >= 2 && c->shift <= 32);
     uint32_t last = 0;
 
     for (uint32_t i = 0; i < c->n_buckets; i++) {

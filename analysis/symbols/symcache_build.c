@@ -565,9 +565,9 @@ static void put32(struct writer *w, uint32_t v)
 }
 
 /* Buckets up to that of the last range, and one at the end. */
-static uint32_t bucket_count(const struct build *b, uint32_t shift)
+static uint64_t bucket_count(const struct build *b, uint32_t shift)
 {
-    return (b->out.at[b->out.n - 1].start >> shift) + 2;
+    return ((uint64_t)b->out.at[b->out.n - 1].start >> shift) + 2;
 }
 
 /* So that a bucket has some RANGES_PER_BUCKET ranges. */
@@ -582,7 +582,8 @@ static uint32_t bucket_shift(const struct build *b)
 
 static void put_buckets(struct writer *w, const struct build *b)
 {
-    uint32_t shift = bucket_shift(b), n = bucket_count(b, shift);
+    uint32_t shift = bucket_shift(b);
+    uint64_t n = bucket_count(b, shift);
     size_t range = 0;
 
     for (uint64_t i = 0; i < n; i++) {
@@ -613,7 +614,7 @@ static void put_header(struct writer *w, const struct build *b, const struct sym
     store64(h + SYMCACHE_AT_STRINGS, strings_bytes);
     store32(h + SYMCACHE_AT_N_LOCATIONS, s->locations);
     store32(h + SYMCACHE_AT_SHIFT, bucket_shift(b));
-    store32(h + SYMCACHE_AT_N_BUCKETS, bucket_count(b, bucket_shift(b)));
+    store32(h + SYMCACHE_AT_N_BUCKETS, (uint32_t)bucket_count(b, bucket_shift(b)));
 #define X(name, help)                                                                              \
     store32(counts, s->counts.name);                                                               \
     counts += 4;
