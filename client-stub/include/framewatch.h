@@ -6,14 +6,15 @@
  * Threads. fw_start, fw_stop and fw_frame belong to the game's own (main) thread: the one whose
  * frames are measured and whose stack is taken while a frame is long. All other calls may come from
  * any thread. fw_frame takes no lock, allocates nothing and makes no system call but the clock's
- * vDSO read. Nothing here blocks on disk or network; the SDK's own low-priority threads do that work.
+ * vDSO read. Nothing here blocks on disk or network; the SDK's own low-priority threads do that
+ * work.
  *
  * Ownership. Strings and structs passed in are copied before the call returns. Handles are opaque;
  * every call accepts a NULL handle and then does nothing, so a game whose profiler did not start
  * needs no checks.
  *
- * Failure. The SDK never ends or slows the game: a collector that fails switches itself off and says
- * so in the session's self-report.
+ * Failure. The SDK never ends or slows the game: a collector that fails switches itself off and
+ * says so in the session's self-report.
  */
 #ifndef FRAMEWATCH_H
 #define FRAMEWATCH_H
@@ -51,7 +52,8 @@ typedef struct fw_device {
 } fw_device;
 
 /* One HTTP exchange of the transport. The transport fills status (0: no answer) and calls
- * on_header for each response header, on_body for body bytes; it returns when the exchange ended. */
+ * on_header for each response header, on_body for body bytes; it returns when the exchange ended.
+ */
 typedef struct fw_http_request {
     const char *method, *url;
     const char *const *headers; /* "Name: value", NULL at the end */
@@ -85,8 +87,9 @@ typedef struct fw_options {
     uint32_t flags;              /* FW_* below */
 
     /* callbacks, all optional; called on the SDK's threads */
-    int (*transport)(void *user, fw_http_request *request); /* 0 = exchange made; default: libcurl */
-    fw_network (*network)(void *user);                      /* default: FW_NETWORK_WIFI */
+    int (*transport)(void *user,
+                     fw_http_request *request); /* 0 = exchange made; default: libcurl */
+    fw_network (*network)(void *user);          /* default: FW_NETWORK_WIFI */
     void (*log)(void *user, fw_log_level level, const char *text);
     void *user;
 } fw_options;
@@ -136,7 +139,8 @@ FW_API void fw_gpu_time(fw_context *fw, uint32_t gpu_us);
 /* What the player has to say; category at most 32, text at most 2000 bytes. */
 FW_API void fw_feedback(fw_context *fw, const char *category, const char *text);
 
-/* The session's id: 32 hex digits and a NUL. Show it in crash reports and support forms. "" if NULL. */
+/* The session's id: 32 hex digits and a NUL. Show it in crash reports and support forms. "" if
+ * NULL. */
 FW_API void fw_session_id(const fw_context *fw, char out[33]);
 
 FW_API const char *fw_version(void);

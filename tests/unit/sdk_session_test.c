@@ -353,10 +353,13 @@ static int play_and_die(const char *path)
 static void a_killed_session_is_closed_by_the_next_launch(void **state)
 {
     struct game *g = *state;
-    pid_t child = fork();
+    char self[512] = "";
+    pid_t child;
 
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    child = fork();
     if (!child) {
-        execl("/proc/self/exe", "sdk_session_test", g->path, NULL);
+        execl(self, self, g->path, NULL);
         _exit(1);
     }
     int status;
@@ -371,6 +374,19 @@ static void a_killed_session_is_closed_by_the_next_launch(void **state)
     assert_int_equal(count_frames(log), 99);
 }
 
+static void await_uploads(struct game *g, size_t n)
+{
+    size_t have = 0;
+
+    for (int i = 0; i < 2000 && have < n; i++) {
+        usleep(5000);
+        pthread_mutex_lock(&g->mutex);
+        have = g->n_uploads;
+        pthread_mutex_unlock(&g->mutex);
+    }
+    assert_true(have >= n);
+}
+
 static void the_background_breaks_the_row_and_finishes_the_file(void **state)
 {
     struct game *g = *state;
@@ -381,6 +397,7 @@ static void the_background_breaks_the_row_and_finishes_the_file(void **state)
         usleep(1000);
     fw_background(fw);
     fw_frame(fw); /* an engine that goes on ticking */
+    await_uploads(g, 1);
     fw_foreground(fw);
     play(fw, fw_now_ns(), 100);
     fw_stop(fw);

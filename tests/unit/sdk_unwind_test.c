@@ -231,8 +231,11 @@ static void on_usr1(int signal)
 static void a_stack_inside_a_signal_handler_goes_on_below_it(void **state)
 {
     struct sigaction action = {.sa_handler = on_usr1}, before;
+    const char *preload = getenv("LD_PRELOAD");
 
     (void)state;
+    if (preload && strstr(preload, "vgpreload"))
+        skip(); /* the gap the kernel leaves below an interrupted frame is no memory to valgrind */
     sigaction(SIGUSR1, &action, &before);
     raise(SIGUSR1);
     sigaction(SIGUSR1, &before, NULL);
@@ -276,6 +279,13 @@ static void code_without_unwind_information_is_crossed_by_frame_pointers(void **
 }
 #endif
 
+/* The stack that was taken, through the kernel: a stack has holes, and valgrind must not blame the
+ * walk for what the mutations make of them. */
+static void copy_taken(unsigned char *out)
+{
+    assert_true(fw_peek((uint64_t)(uintptr_t)fx->capture.stack, out, fx->capture.stack_n));
+}
+
 static void hostile_stacks_end_the_walk_and_never_the_process(void **state)
 {
     unsigned char *bytes = malloc(FW_STACK_BYTES);
@@ -289,7 +299,7 @@ static void hostile_stacks_end_the_walk_and_never_the_process(void **state)
         struct fw_stack_copy copy = {fx->capture.stack_base, bytes, fx->capture.stack_n};
         struct fw_regs regs = fx->capture.regs;
 
-        memcpy(bytes, fx->capture.stack, copy.n);
+        copy_taken(bytes);
         for (int k = 0; k < 1 << round % 10; k++) {
             random = random * 1664525u + 1013904223u;
             bytes[(random >> 8) % copy.n] = (unsigned char)(random >> 24);
@@ -324,11 +334,12 @@ static void hostile_unwind_tables_are_survived(void **state)
     unsigned char *image =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint64_t tables = own->eh_frame_hdr - own->start;
+    unsigned char *taken = malloc(FW_STACK_BYTES);
     struct fw_modules one = {.at = &copy, .n = 1};
 
+    copy_taken(taken);
     for (int round = 0; round < 1500; round++) {
-        struct fw_stack_copy stack = {fx->capture.stack_base, fx->capture.stack,
-                                      fx->capture.stack_n};
+        struct fw_stack_copy stack = {fx->capture.stack_base, taken, fx->capture.stack_n};
         struct fw_regs regs = fx->capture.regs;
 
         for (uint64_t at = 0; at < size; at += 4096) /* not every page of an image is there */
@@ -346,6 +357,7 @@ static void hostile_unwind_tables_are_survived(void **state)
         fw_unwind(&one, &regs, &stack, out);
     }
     munmap(image, size);
+    free(taken);
 }
 
 static int note_image(struct dl_phdr_info *info, size_t size, void *user)
