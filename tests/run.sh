@@ -8,6 +8,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
+. deploy/private.sh
 logs=$root/build/test-logs
 stages=(dev headers tools clients crash alloc valgrind asan tsan clang)
 [ $# -eq 0 ] || stages=("$@")
@@ -65,11 +66,32 @@ build() { # PRESET
     return 1
 }
 
+# One PostgreSQL for all test programs of a preset (tests/support/pg.h); those that kill theirs start
+# their own. Fresh each time, for the databases of a run are left in it.
+shared_pg_start() {
+    shared=$(mktemp -d /tmp/framewatch-tests-XXXXXX) && chmod 711 "$shared" &&
+        private_begin "$shared" &&
+        private_pg_start 'fsync = off' 'full_page_writes = off' 'synchronous_commit = off' \
+            'max_connections = 200' 'shared_buffers = 128MB' &&
+        private_psql -d framewatch -c 'CREATE ROLE postgres SUPERUSER LOGIN' &&
+        export FW_TEST_PG=$private_socket
+}
+shared_pg_stop() {
+    [ -n "${shared:-}" ] || return 0
+    private_pg_stop
+    rm -rf "$shared"
+    unset shared FW_TEST_PG FW_DB
+}
+trap shared_pg_stop EXIT
+trap 'exit 130' INT TERM
+
 suite() { # PRESET LABELS
     local log=$logs/ctest-$1.log t=$SECONDS p f s
+    [[ "$2" != *integration* ]] || shared_pg_start || shared_pg_stop
     "${run_under[@]}" ctest --test-dir "build/$1" -L "$2" -V -j "$jobs" --no-tests=error \
         >"$log" 2>&1 </dev/null
     local rc=$?
+    shared_pg_stop
     read -r p f s <<<"$(awk -v failures="$logs/failures" -f tests/count.awk "$log")"
     if [ "$rc" -ne 0 ] && [ "$f" -eq 0 ]; then
         f=1
@@ -103,6 +125,7 @@ stage_tools() {
     one 'format and banned calls' ./check --fast
     one 'promtool: alert rules' promtool check rules deploy/prometheus/rules.yml
     one 'promtool: scrape config' promtool check config --syntax-only deploy/prometheus/prometheus.yml
+    one 'redocly: OpenAPI document' tests/integration/openapi-lint/run.sh
 }
 
 # The real server with PostgreSQL, from outside: tus clients of others, /metrics, OpenAPI, demo.
