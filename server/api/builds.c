@@ -19,7 +19,7 @@ struct build_row {
     int64_t version_code;
     const char *build_uid;
     bool registered;
-    const char *package, *git_commit, *debug_ids_json, *released_at, *created_at;
+    const char *package, *git_commit, *debug_ids_json, *mapping_id, *released_at, *created_at;
 };
 static const struct db_col build_cols[] = {
     DB_COL(build_row, id),
@@ -31,6 +31,7 @@ static const struct db_col build_cols[] = {
     DB_COL(build_row, package),
     DB_COL(build_row, git_commit),
     DB_COL(build_row, debug_ids_json),
+    DB_COL(build_row, mapping_id),
     DB_COL(build_row, released_at),
     DB_COL(build_row, created_at),
 };
@@ -83,7 +84,7 @@ bool build_get(struct req *r, struct err *err)
 struct build {
     const char *platform, *version_name, *build_uid;
     int64_t version_code;
-    struct db_arg package, git_commit, debug_ids, released_us;
+    struct db_arg package, git_commit, debug_ids, mapping_id, released_us;
 };
 
 static bool read_debug_id(const json_t *element, const char **out, struct err *err)
@@ -153,13 +154,14 @@ static bool read_key(const json_t *body, struct build *b, struct err *err)
 
 static bool read_build(struct req *r, struct build *b, struct err *err)
 {
-    static const char *const names[] = {"platform",  "version_name", "version_code",
-                                        "build_uid", "package",      "git_commit",
-                                        "debug_ids", "released_at",  NULL};
+    static const char *const names[] = {
+        "platform",   "version_name", "version_code", "build_uid",   "package",
+        "git_commit", "debug_ids",    "mapping_id",   "released_at", NULL};
 
     return req_json(r, err) && json_only(r->json, names, err) && read_key(r->json, b, err) &&
            body_text(r->json, "package", 256, &b->package, err) &&
            body_text(r->json, "git_commit", 64, &b->git_commit, err) &&
+           body_text(r->json, "mapping_id", 128, &b->mapping_id, err) &&
            read_debug_ids(r, &b->debug_ids, err) && read_released(r, &b->released_us, err);
 }
 
@@ -176,7 +178,7 @@ static bool upsert(struct req *r, const struct build *b, struct post_row *out, s
     return db_one(r->db, Q_BUILD_POST,
                   DB_ARGS(db_i64(r->who.app), db_text(b->platform), db_text(b->version_name),
                           db_i64(b->version_code), db_text(b->build_uid), b->package, b->git_commit,
-                          b->debug_ids, b->released_us),
+                          b->debug_ids, b->released_us, b->mapping_id),
                   &post_map, r->mem, out, err) &&
            (!out->changed || audit(r, "build.register",
                                    json_pack("{s:I, s:O}", "id", out->id, "build", r->json), err));

@@ -24,6 +24,10 @@
     X("POST", "/v1/builds", ROLE_ADMIN, BUILD_BODY_BYTES, build_post, false)                       \
     X("GET", "/v1/builds", ROLE_READ, 0, build_list, false)                                        \
     X("GET", "/v1/builds/{id}", ROLE_READ, 0, build_get, false)                                    \
+    X("GET", "/v1/builds/{id}/symbols", ROLE_READ, 0, build_symbols, false)                        \
+    X("GET", "/v1/symbols", ROLE_READ, 0, symbol_list, false)                                      \
+    X("GET", "/v1/symbols/files", ROLE_READ, 0, symbol_file_list, false)                           \
+    X("DELETE", "/v1/symbols/{id}", ROLE_ADMIN, 0, symbol_delete, false)                           \
     X("GET", "/v1/slices", ROLE_READ, 0, slice_get, false)                                         \
     X("GET", "/v1/config", ROLE_INGEST, 0, config_get, false)                                      \
     X("PUT", "/v1/config", ROLE_ADMIN, CONFIG_BODY_BYTES, config_put, false)                       \

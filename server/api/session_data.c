@@ -2,6 +2,7 @@
 #include "server/api/args.h"
 #include "server/api/handlers.h"
 #include "server/api/session_rows.h"
+#include "server/api/stack_symbols.h"
 #include "server/api/stored_janks.h"
 
 #include "base/digest.h"
@@ -89,8 +90,30 @@ static bool answer_stored_janks(struct req *r, struct err *err)
     unsigned char id[16];
     json_t *tree;
 
-    return req_param_id(r, 0, id, err) && stored_janks(r, id, &tree, err) &&
-           reply_json(r, 200, tree, err);
+    if (!req_param_id(r, 0, id, err) || !stored_janks(r, id, &tree, err))
+        return false;
+    if (stack_symbols_add(r, tree, err))
+        return reply_json(r, 200, tree, err);
+    json_decref(tree);
+    return false;
+}
+
+/* janks_write() ends with the object's brace: the symbols go before it. */
+static bool append_symbols(struct req *r, const struct session *s, struct buf *body,
+                           struct err *err)
+{
+    struct bytes *hash = arena_array(r->mem, s->n_stacks, sizeof *hash);
+
+    if (!hash || !buf_ok(body))
+        return out_of_memory(err);
+    for (size_t i = 0; i < s->n_stacks; i++)
+        hash[i] = (struct bytes){s->stacks[i].hash, sizeof s->stacks[i].hash};
+    body->len--;
+    buf_text(body, ",\"symbols\":");
+    if (!stack_symbols_write(r, hash, s->n_stacks, body, err))
+        return false;
+    buf_byte(body, '}');
+    return true;
 }
 
 bool session_janks(struct req *r, struct err *err)
@@ -108,7 +131,10 @@ bool session_janks(struct req *r, struct err *err)
     }
     buf_init(&body, ANSWER_BYTES);
     janks_write(&l.session, &l.result, &body);
-    ok = answer(r, "application/json", &body, err);
+    if (!append_symbols(r, &l.session, &body, err))
+        buf_fini(&body);
+    else
+        ok = answer(r, "application/json", &body, err);
 out:
     unload(&l);
     return ok;

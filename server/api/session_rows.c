@@ -31,13 +31,14 @@ struct event_row { /* a crash or a piece of feedback: the other's columns stay e
     const char *source;
     bool has_t, has_signal;
     int64_t t_us, signal;
-    const char *reason, *stack_json, *category, *text, *received_at;
+    const char *reason, *stack_json, *stack_state, *symbols_json, *category, *text, *received_at;
 };
 
 static const struct db_col crash_cols[] = {
-    DB_COL(event_row, id),          DB_COL(event_row, source), DB_COL(event_row, t_us),
-    DB_COL(event_row, signal),      DB_COL(event_row, reason), DB_COL(event_row, stack_json),
-    DB_COL(event_row, received_at), DB_COL(event_row, has_t),  DB_COL(event_row, has_signal),
+    DB_COL(event_row, id),          DB_COL(event_row, source),       DB_COL(event_row, t_us),
+    DB_COL(event_row, signal),      DB_COL(event_row, reason),       DB_COL(event_row, stack_json),
+    DB_COL(event_row, received_at), DB_COL(event_row, has_t),        DB_COL(event_row, has_signal),
+    DB_COL(event_row, stack_state), DB_COL(event_row, symbols_json),
 };
 static const struct db_map crash_map = DB_MAP(event_row, crash_cols);
 

@@ -1,0 +1,2 @@
+-- The stack of a crash among all stacks: there its frames are read with symbols.
+ALTER TABLE crash ADD stack_hash bytea;
