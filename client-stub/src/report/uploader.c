@@ -100,7 +100,7 @@ static bool open_file(struct fw_uploader *u, const struct fw_file *file)
 
 static bool is_skipped(const struct fw_uploader *u, const char *name)
 {
-    for (size_t i = 0; i < u->n_skipped && i < sizeof u->skipped / sizeof *u->skipped; i++)
+    for (size_t i = 0; i < u->n_skipped && i < FW_MAX_SKIPPED; i++)
         if (!strcmp(u->skipped[i], name))
             return true;
     return false;
@@ -108,9 +108,7 @@ static bool is_skipped(const struct fw_uploader *u, const char *name)
 
 static void skip_current(struct fw_uploader *u)
 {
-    size_t room = sizeof u->skipped / sizeof *u->skipped;
-
-    memcpy(u->skipped[u->n_skipped++ % room], u->current, FW_FILE_NAME_BYTES);
+    memcpy(u->skipped[u->n_skipped++ % FW_MAX_SKIPPED], u->current, FW_FILE_NAME_BYTES);
     close_current(u);
 }
 
@@ -125,12 +123,9 @@ static bool next_file(struct fw_uploader *u)
     return false;
 }
 
-static uint64_t allowed(struct fw_uploader *u, bool *metered)
+static fw_network network_now(const struct fw_uploader *u)
 {
-    fw_network network = u->network ? u->network(u->network_user) : FW_NETWORK_WIFI;
-
-    *metered = !fw_network_is_free(network);
-    return fw_may_send(&u->remote.config, network, &u->budget, fw_wall_ms());
+    return u->network ? u->network(u->network_user) : FW_NETWORK_WIFI;
 }
 
 static void finish_current(struct fw_uploader *u)
@@ -208,10 +203,12 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* Does what is due; returns when to come back, 0 for at once. *idle: nothing is left to send. */
 static uint64_t work(struct fw_uploader *u, bool *idle)
 {
+    fw_network network = network_now(u);
     uint64_t now = fw_now_ns();
-    bool metered;
 
-    *idle = false;
+    *idle = network == FW_NETWORK_NONE;
+    if (*idle)
+        return now + POLICY_PERIOD_NS;
     if (now >= u->next_config_ns) {
         fetch_config(u);
         return 0;
@@ -223,13 +220,13 @@ static uint64_t work(struct fw_uploader *u, bool *idle)
     if (now < u->not_before_ns)
         return earlier(u->not_before_ns, u->next_config_ns);
 
-    uint64_t may = allowed(u, &metered);
+    uint64_t may = fw_may_send(&u->remote.config, network, &u->budget, fw_wall_ms());
     if (may < earlier(u->tus.length, FW_TUS_CHUNK_BYTES)) {
         close_current(u); /* others may trim it meanwhile */
         *idle = true;
         return earlier(now + POLICY_PERIOD_NS, u->next_config_ns);
     }
-    step(u, metered);
+    step(u, !fw_network_is_free(network));
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #define FW_UPLOAD_DRAIN_MS 30000
+#define FW_MAX_SKIPPED 64 /* more than the folder keeps: none is offered to the server twice */
 
 struct fw_uploader {
     /* set by the owner before the start */
@@ -33,8 +34,8 @@ struct fw_uploader {
     struct fw_remote_config remote;
     struct fw_budget budget;
     struct fw_tus tus;
-    char current[FW_FILE_NAME_BYTES];    /* "" none */
-    char skipped[8][FW_FILE_NAME_BYTES]; /* refused or unreadable, this launch */
+    char current[FW_FILE_NAME_BYTES];                 /* "" none */
+    char skipped[FW_MAX_SKIPPED][FW_FILE_NAME_BYTES]; /* refused or unreadable, this launch */
     size_t n_skipped;
     int fd;
     uint64_t next_config_ns, not_before_ns;
