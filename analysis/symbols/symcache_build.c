@@ -4,6 +4,7 @@
 
 #define LOCATION_SLOTS (1u << 16) /* of the table that finds equal locations */
 #define RANGES_PER_BUCKET 8
+#define WORK_PER_SYMBOL 64u
 #define STRINGS_MAX UINT32_MAX
 
 struct location {
@@ -40,6 +41,7 @@ struct build {
     struct pieces bare;       /* with lines, but in no such function */
     VEC(struct piece) out;    /* the result: SYMCACHE_NONE marks a gap */
     uint32_t out_end;
+    bool incomplete; /* work ran out while DWARF was read */
     /* walking one unit, in ascending addresses */
     VEC(struct debug_range)
     own; /* its code, ascending and apart; lines elsewhere are not trusted */
@@ -493,6 +495,9 @@ static bool collect(struct build *b)
             return false;
     dwarf_free_functions(b->mem, &b->functions);
     dwarf_free_lines(b->mem, &b->lines);
+    b->incomplete = b->image->work.spent;
+    if (b->incomplete) /* the symbol table is to be had even so */
+        b->image->work = (struct work){.left = WORK_PER_SYMBOL * (b->image->symbols.n + 1)};
     return flatten(b) && !b->mem->failed;
 }
 
@@ -522,7 +527,7 @@ static void count(const struct build *b, struct symcache_stats *s)
         s->versions[i] = clip(d->versions[i]);
     s->ranges = clip(b->out.n);
     s->locations = clip(b->locations.n);
-    s->incomplete = b->image->work.spent;
+    s->incomplete = b->incomplete || b->image->work.spent;
 }
 
 /* Buffers what goes to the sink. */
