@@ -21,6 +21,7 @@
     X(job, "list jobs, retry those that wait for a person")                                        \
     X(demo, "send synthetic sessions to a server")                                                 \
     X(symbols, "turn addresses into functions, files and lines; make and show symcaches")          \
+    X(retrace, "put back the names that R8 or ProGuard obfuscated in a stack")                     \
     X(version, "print the version of this tool")
 
 #define X(name, help) int cmd_##name(int argc, char **argv);
