@@ -86,6 +86,8 @@ for v in 2 3 4 5; do
     gcc "$map" -O2 -gdwarf-$v -ffreestanding -fPIC -shared -nostdlib -Wl,-z,noseparate-code -Wl,--build-id=sha1 seed.c -o elf/elf-gcc-dwarf$v
 done
 strip -g -o elf/elf-symtab-only elf/elf-gcc-dwarf5
+objcopy --only-keep-debug elf/elf-gcc-dwarf5 mini && strip -g mini && xz -c mini >mini.xz
+strip -o stripped elf/elf-gcc-dwarf5 && objcopy --add-section .gnu_debugdata=mini.xz stripped elf/elf-debugdata
 dsym macho-arm64-dwarf2 14 arm64 arm64-apple-ios14.0 -gdwarf-2
 dsym macho-arm64-dwarf5 19 arm64 arm64-apple-ios14.0 -gdwarf-5
 dsym macho-x86_64-dwarf4 14 x86_64 x86_64-apple-ios14.0 -gdwarf-4
@@ -100,6 +102,7 @@ for f in x86_64-dwarf4:x86_64:14 arm64-dwarf5:arm64:19 armv7-dwarf4:armv7:14 x86
     IFS=: read -r name arch v <<<"$f"
     golden "elf-$name" "$arch" "$v"
 done
+cp "$golden/elf-symtab-only.x86_64.txt" "$golden/elf-debugdata.x86_64.txt" # the same symbols, packed
 golden macho-arm64-dwarf2 arm64 14
 golden macho-arm64-dwarf5 arm64 19
 golden macho-x86_64-dwarf4 x86_64 14

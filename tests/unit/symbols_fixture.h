@@ -62,7 +62,7 @@ static inline bool fixture_index(const void *bytes, size_t size, const char *arc
     while (arch && i < slices.n && strcmp(debug_arch_name(slices.at[i].arch), arch) != 0)
         i++;
     if (i == slices.n)
-        return err_set(err, ERR_NOT_FOUND, "no slice of %s", arch);
+        return err_set(err, ERR_NOT_FOUND, "no slice of %s", arch ? arch : "any");
     buf_init(out, FIXTURE_MEMORY);
     if (!debug_image_open(&image, bytes, &slices.at[i], limits, err))
         return false;

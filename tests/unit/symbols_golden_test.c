@@ -73,6 +73,7 @@ static void compare(const char *name, const char *arch)
     X(elf_of_32_bit_arm_with_a_section_a_function, "elf-armv7-dwarf4", "armv7")                    \
     X(elf_of_32_bit_x86_with_dwarf_2, "elf-x86-dwarf2", "x86")                                     \
     X(elf_with_a_symbol_table_alone, "elf-symtab-only", "x86_64")                                  \
+    X(elf_with_its_symbol_table_in_gnu_debugdata, "elf-debugdata", "x86_64")                       \
     X(dsym_dwarf_2, "macho-arm64-dwarf2", "arm64")                                                 \
     X(dsym_dwarf_4_of_x86_64, "macho-x86_64-dwarf4", "x86_64")                                     \
     X(dsym_dwarf_5_with_section_names_cut, "macho-arm64-dwarf5", "arm64")                          \
