@@ -230,31 +230,32 @@ static uint64_t work(struct fw_uploader *u, bool *idle)
     return 0;
 }
 
-static bool is_over(const struct fw_uploader *u, bool idle)
+/* While draining only what was looked for after the order came counts as nothing left. */
+static void work_until_told(struct fw_uploader *u)
 {
-    uint64_t until = atomic_load(&u->drain_until);
+    while (!atomic_load(&u->stop)) {
+        uint64_t drain = atomic_load(&u->drain_until), until;
+        bool idle;
 
-    return atomic_load(&u->stop) || (until && (idle || fw_now_ns() >= until));
+        until = work(u, &idle);
+        if (drain && (idle || fw_now_ns() >= drain))
+            return;
+        if (!until)
+            continue;
+        atomic_store(&u->cpu_us, fw_thread_cpu_us());
+        fw_waker_wait(&u->waker, drain ? earlier(until, drain) : until);
+        atomic_fetch_add(&u->wakeups, 1);
+    }
 }
 
 static void *run(void *user)
 {
     struct fw_uploader *u = user;
-    bool idle = false;
 
     fw_thread_yield_priority(NICE);
     fw_remote_config_load(&u->remote, &u->base, u->store);
     fw_budget_load(&u->budget, u->store);
-    while (!is_over(u, idle)) {
-        uint64_t until = work(u, &idle), drain = atomic_load(&u->drain_until);
-
-        if (!until || is_over(u, idle))
-            continue;
-        atomic_store(&u->cpu_us, fw_thread_cpu_us());
-        fw_waker_wait(&u->waker, drain ? earlier(until, drain) : until);
-        atomic_fetch_add(&u->wakeups, 1);
-        idle = false;
-    }
+    work_until_told(u);
     close_current(u);
     fw_waker_wake(&u->done);
     return NULL;
