@@ -103,7 +103,7 @@ static bool over(pid_t pid, int fd, int64_t ms, int *status)
     struct timespec step = {.tv_nsec = 10000000};
 
     if (fd >= 0)
-        poll(&p, 1, (int)ms);
+        poll(&p, 1, ms > 0 ? (int)ms : 0);
     else
         nanosleep(&step, NULL);
     return waitpid(pid, status, WNOHANG) == pid;
@@ -144,7 +144,7 @@ static bool wait_for(const struct index_run *run, pid_t pid, int fd, int *status
     bool ok = true;
 
     *timed_out = false;
-    while (!over(pid, fd, TICK_MS, status)) {
+    while (!over(pid, fd, until - now_ms() < TICK_MS ? until - now_ms() : TICK_MS, status)) {
         if (now_ms() >= until)
             *timed_out = true;
         else if (now_ms() - ticked >= TICK_MS) {

@@ -1,6 +1,7 @@
 #include "server/jobs/index_file.h"
 
 #include "base/digest.h"
+#include "symbols/retrace_build.h"
 #include "symbols/symcache_build.h"
 
 #include <errno.h>
@@ -113,8 +114,11 @@ static bool write_table(void *ctx, const void *bytes, size_t n)
     return fwrite(bytes, 1, n, ctx) == n;
 }
 
-/* False with *why: the image says nothing, or is past a limit. */
-static bool make_table(struct index *x, struct debug_image *image, struct err *why)
+/* Of an image, or of a mapping if that is NULL. False with *why: it says nothing, or is past a
+ * limit.
+ */
+static bool make_table(struct index *x, struct debug_image *image, const struct view *mapping,
+                       struct err *why)
 {
     char name[32], path[PATH_BYTES];
     FILE *f;
@@ -123,7 +127,8 @@ static bool make_table(struct index *x, struct debug_image *image, struct err *w
     if (!path_in(x, name, path) || !(f = fopen(path, "wbe")))
         return err_set(why, ERR_INTERNAL, "cannot write a table");
 
-    bool ok = symcache_build(image, NULL, write_table, f, NULL, why);
+    bool ok = image ? symcache_build(image, NULL, write_table, f, NULL, why)
+                    : retrace_build(mapping->at, mapping->size, NULL, write_table, f, NULL, why);
 
     if (fclose(f) != 0 && ok)
         ok = err_set(why, ERR_INTERNAL, "cannot write a table");
@@ -132,13 +137,12 @@ static bool make_table(struct index *x, struct debug_image *image, struct err *w
     return ok;
 }
 
-static void say_table(struct index *x, const struct view *image, const char *id, const char *name)
+static void say_table(struct index *x, const struct view *image, const char *name)
 {
     char hex[2 * SHA256_BYTES + 1];
 
     hash_of(image->at, image->size, hex);
     fprintf(x->result, "table\t%u\t%s\t%zu", x->n_tables++, hex, image->size);
-    put_word(x->result, id);
     put_word(x->result, last_part(name));
     fputc('\n', x->result);
 }
@@ -167,11 +171,11 @@ static bool index_slice(struct index *x, const struct view *file, const struct d
         return true;
     }
 
-    bool ok = make_table(x, &image, &why);
+    bool ok = make_table(x, &image, NULL, &why);
 
     debug_image_close(&image);
     if (ok)
-        say_table(x, &(struct view){file->at + slice->offset, slice->size}, "-", name);
+        say_table(x, &(struct view){file->at + slice->offset, slice->size}, name);
     else if (why.code != ERR_INTERNAL)
         refuse(x, reason_of(&why), name, why.text);
     return ok || why.code != ERR_INTERNAL;
@@ -193,6 +197,24 @@ static bool index_debug_file(struct index *x, const struct view *file, const cha
     if (slices.broken)
         refuse(x, damaged, name, "some architectures lie outside the file");
     return true;
+}
+
+/* Mappings ---------------------------------------------------------------------------------------
+ */
+
+static bool index_mapping(struct index *x, const struct view *file)
+{
+    struct err why = {0};
+
+    if (!retrace_looks_like_mapping(file->at, file->size)) {
+        refuse(x, not_mapping, "", "neither comments nor classes of a mapping");
+        return true;
+    }
+    if (make_table(x, NULL, file, &why))
+        say_table(x, file, "");
+    else if (why.code != ERR_INTERNAL)
+        refuse(x, why.code == ERR_TOO_BIG ? past_limit : not_mapping, "", why.text);
+    return why.code != ERR_INTERNAL;
 }
 
 /* Archives ---------------------------------------------------------------------------------------
@@ -357,7 +379,7 @@ static bool index_unpacked(struct index *x, const char *kind, const char *path)
     hash_of(file.at, file.size, hex);
     fprintf(x->result, "file\t%s\t%zu\n", hex, file.size);
     if (strcmp(kind, "mapping") == 0)
-        refuse(x, not_mapping, "", "");
+        ok = index_mapping(x, &file);
     else if (is_zip(&file))
         ok = index_zip(x, path, "");
     else

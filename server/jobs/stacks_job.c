@@ -140,8 +140,8 @@ bool stacks_job(struct job_run *run, enum job_outcome *out, struct err *err)
     struct restacking r = {.run = run};
     bool ok;
 
-    symbolicator_init(&r.symbols, run->db, run->symcaches, run->mem, run->job.app_id);
-    ok = run_all(&r, err);
+    ok = symbolicator_init(&r.symbols, run->db, run->symcaches, run->mem, run->job.app_id, err) &&
+         run_all(&r, err);
     symbolicator_fini(&r.symbols);
     if (ok)
         *out = JOB_DONE;

@@ -9,6 +9,7 @@
 #include "server/jobs/session_store.h"
 #include "server/jobs/symcache_files.h"
 #include "server/jobs/symcache_pieces.h"
+#include "symbols/mapping_id.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ struct made_table {
     unsigned n;
     unsigned char source_sha256[SHA256_BYTES];
     int64_t source_bytes;
-    const char *id, *name;
+    const char *name;
 };
 
 struct symbol_work {
@@ -168,13 +169,12 @@ static bool take_table(struct symbol_work *w, char *const *word, size_t n)
 {
     struct made_table *t = &w->tables[w->n_tables];
 
-    if (n != 6 || w->n_tables == INDEX_TABLES || strlen(word[2]) != 2 * SHA256_BYTES ||
+    if (n != 5 || w->n_tables == INDEX_TABLES || strlen(word[2]) != 2 * SHA256_BYTES ||
         !from_hex(word[2], SHA256_BYTES, t->source_sha256))
         return false;
     t->n = (unsigned)strtoul(word[1], NULL, 10);
     t->source_bytes = strtoll(word[3], NULL, 10);
-    t->id = word[4];
-    t->name = word[5];
+    t->name = word[4];
     w->n_tables++;
     return true;
 }
@@ -331,6 +331,32 @@ static bool native_facts(const struct mapped_table *m, struct arena *mem, struct
            err_set(err, ERR_INTERNAL, "the indexer's table has no debug id");
 }
 
+static bool mapping_facts(const struct mapped_table *m, const struct made_table *t,
+                          struct arena *mem, struct table_facts *out, struct err *err)
+{
+    struct retrace r;
+    char id[MAPPING_ID_TEXT];
+
+    if (!retrace_open(&r, m->at, m->size, err))
+        return false;
+    mapping_id(&r, t->source_sha256, id);
+    *out = (struct table_facts){.kind = "mapping",
+                                .debug_id = arena_dup(mem, id, strlen(id)),
+                                .guid = "",
+                                .arch = "",
+                                .format = "r8",
+                                .version = RETRACE_VERSION,
+                                .functions = r.counts.ranges};
+    return out->debug_id || err_set(err, ERR_TOO_BIG, "out of memory");
+}
+
+static bool table_facts(const struct symbol_work *w, const struct made_table *t,
+                        const struct mapped_table *m, struct table_facts *out, struct err *err)
+{
+    return strcmp(w->upload.kind, "mapping") == 0 ? mapping_facts(m, t, w->run->mem, out, err)
+                                                  : native_facts(m, w->run->mem, out, err);
+}
+
 struct known_row {
     struct bytes id, source_sha256;
     int64_t version;
@@ -410,7 +436,8 @@ static bool store_tables(struct symbol_work *w, struct err *err)
     for (size_t i = 0; i < w->n_tables; i++) {
         struct mapped_table m = {0};
         struct table_facts f;
-        bool ok = map_table(w, w->tables[i].n, &m, err) && native_facts(&m, w->run->mem, &f, err) &&
+        bool ok = map_table(w, w->tables[i].n, &m, err) &&
+                  table_facts(w, &w->tables[i], &m, &f, err) &&
                   store_table(w, &w->tables[i], &f, &m, err);
 
         if (m.at)

@@ -4,33 +4,48 @@
 #include "symbols/system_library.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_SOURCES 512 /* debug ids of one job; beyond, the first are given back */
+#define SCRATCH_BYTES ((size_t)16 << 20)
+#define MAX_ALTERNATIVES 8 /* shown of an ambiguous frame */
+#define FUNCTION_BYTES 2048
+#define FRAME_TEXT_MAX 4096 /* longer ones stay as they are */
 
 const char *const stack_state_name[] = {"raw", "partial", "symbolicated"};
 
 /* A debug id and what there is of it. */
 struct symbol_source {
     struct symbol_source *next;
-    const char *debug_id;             /* as stacks write it */
+    int64_t build_id;     /* of a mapping */
+    const char *debug_id; /* as stacks write it; of a mapping its id, "" if the build has none */
     const struct table *table;        /* NULL: none, or more than one */
     const char *own_id, *arch, *name; /* of the table */
 };
 
-void symbolicator_init(struct symbolicator *s, struct db *db, struct symcache_files *files,
-                       struct arena *mem, int64_t app)
+bool symbolicator_init(struct symbolicator *s, struct db *db, struct symcache_files *files,
+                       struct arena *mem, int64_t app, struct err *err)
 {
     *s = (struct symbolicator){.db = db, .files = files, .mem = mem, .app = app};
+    s->scratch = arena_new(SCRATCH_BYTES);
+    return s->scratch || err_set(err, ERR_INTERNAL, "out of memory");
+}
+
+static void give_back(struct symbolicator *s, struct symbol_source **list)
+{
+    for (struct symbol_source *x = *list; x; x = x->next)
+        symcache_files_return(s->files, x->table);
+    *list = NULL;
 }
 
 void symbolicator_fini(struct symbolicator *s)
 {
-    for (struct symbol_source *x = s->sources; x; x = x->next)
-        symcache_files_return(s->files, x->table);
-    s->sources = NULL;
-    s->n_sources = 0;
+    give_back(s, &s->sources);
+    give_back(s, &s->mappings);
+    arena_free(s->scratch);
+    s->scratch = NULL;
 }
 
 /* Sources ----------------------------------------------------------------------------------------
@@ -96,8 +111,10 @@ static bool find_source(struct symbolicator *s, const char *debug_id, struct sym
             *out = x;
             return true;
         }
-    if (s->n_sources == MAX_SOURCES)
-        symbolicator_fini(s);
+    if (s->n_sources == MAX_SOURCES) {
+        give_back(s, &s->sources);
+        s->n_sources = 0;
+    }
     x = arena_alloc(s->mem, sizeof *x);
     if (!x || !(x->debug_id = arena_dup(s->mem, debug_id, strlen(debug_id))))
         return err_set(err, ERR_TOO_BIG, "out of memory for symbols");
@@ -106,6 +123,63 @@ static bool find_source(struct symbolicator *s, const char *debug_id, struct sym
     x->next = s->sources;
     s->sources = x;
     s->n_sources++;
+    *out = x;
+    return true;
+}
+
+struct mapping_row {
+    const char *mapping_id, *name;
+    struct bytes id, sha256;
+    int64_t size;
+};
+static const struct db_col mapping_cols[] = {
+    DB_COL(mapping_row, mapping_id), DB_COL(mapping_row, name), DB_COL(mapping_row, id),
+    DB_COL(mapping_row, sha256),     DB_COL(mapping_row, size),
+};
+static const struct db_map mapping_map = DB_MAP(mapping_row, mapping_cols);
+
+static bool open_mapping(struct symbolicator *s, struct symbol_source *x, struct err *err)
+{
+    struct db_rows rows;
+    const struct mapping_row *row;
+
+    if (!db_all(s->db, Q_MAPPING_FIND,
+                DB_ARGS(db_i64(s->app), db_i64(x->build_id), db_i64(RETRACE_VERSION)), &mapping_map,
+                s->mem, &rows, err))
+        return false;
+    x->debug_id = "";
+    if (!rows.n)
+        return true;
+    row = rows.at;
+    x->debug_id = row->mapping_id;
+    x->name = row->name;
+    if (!row->id.at)
+        return true;
+
+    struct table_key key = key_of(TABLE_MAPPING, row->id, row->sha256, row->size);
+
+    return borrow(s, &key, &x->table, err);
+}
+
+/* What a build's mapping says, or that there is none. */
+static bool find_mapping(struct symbolicator *s, int64_t build_id, struct symbol_source **out,
+                         struct err *err)
+{
+    struct symbol_source *x;
+
+    for (x = s->mappings; x; x = x->next)
+        if (x->build_id == build_id) {
+            *out = x;
+            return true;
+        }
+    x = arena_alloc(s->mem, sizeof *x);
+    if (!x)
+        return err_set(err, ERR_TOO_BIG, "out of memory for symbols");
+    x->build_id = build_id;
+    if (!open_mapping(s, x, err))
+        return false;
+    x->next = s->mappings;
+    s->mappings = x;
     *out = x;
     return true;
 }
@@ -120,6 +194,7 @@ struct reading {
     int64_t build_id;
     bool first;
     unsigned resolved, missing;
+    struct retrace_context context; /* from one managed frame to the next */
 };
 
 static void open_frame(struct reading *r, const char *status)
@@ -247,11 +322,160 @@ static void read_unknown(struct reading *r, const json_t *frame)
     close_native(r, frame);
 }
 
-static void read_managed(struct reading *r, const char *text)
+/* Managed frames ---------------------------------------------------------------------------------
+ */
+
+static void close_managed(struct reading *r, const struct symbol_source *x)
 {
-    open_frame(r, "managed");
-    put_text(r, "function", text);
+    if (x) {
+        put_text(r, "debug_id", x->debug_id);
+        put_text(r, "symbol_file", x->name);
+    }
     buf_byte(r->out, '}');
+}
+
+static void put_named(struct reading *r, const char *status, const char *text,
+                      const struct symbol_source *x)
+{
+    open_frame(r, status);
+    put_text(r, "function", text);
+    close_managed(r, x);
+}
+
+static void function_of(const struct retrace_frame *f, char out[FUNCTION_BYTES])
+{
+    snprintf(out, FUNCTION_BYTES, "%s.%s", f->class_name, f->method);
+}
+
+static void put_retraced(struct reading *r, const struct retrace_frame *f, bool inlined,
+                         const struct symbol_source *x)
+{
+    char function[FUNCTION_BYTES];
+
+    function_of(f, function);
+    open_frame(r, f->mapped ? "symbolicated" : "not_found");
+    put_text(r, "function", function);
+    put_text(r, "file", f->file);
+    if (f->line > 0 && f->line <= UINT32_MAX)
+        put_number(r, "line", (uint32_t)f->line);
+    if (inlined)
+        buf_text(r->out, ",\"inlined\":true");
+    close_managed(r, x);
+}
+
+/* Whether all alternatives name one function: overloads of a method, say. */
+static bool one_function(const struct retrace_result *result)
+{
+    const struct retrace_alternative *first = &result->at[0];
+
+    for (size_t i = 0; i < result->n; i++) {
+        const struct retrace_alternative *a = &result->at[i];
+
+        if (a->n != 1 || first->n != 1 ||
+            strcmp(a->frames[0].class_name, first->frames[0].class_name) != 0 ||
+            strcmp(a->frames[0].method, first->frames[0].method) != 0 ||
+            a->frames[0].line != first->frames[0].line)
+            return false;
+    }
+    return true;
+}
+
+static void put_ambiguous(struct reading *r, const char *text, const struct retrace_result *result,
+                          const struct symbol_source *x)
+{
+    char function[FUNCTION_BYTES];
+
+    open_frame(r, "ambiguous");
+    put_text(r, "function", text);
+    buf_text(r->out, ",\"alternatives\":[");
+    for (size_t i = 0, n = 0; i < result->n && n < MAX_ALTERNATIVES; i++) {
+        if (!result->at[i].n)
+            continue;
+        function_of(&result->at[i].frames[0], function);
+        buf_text(r->out, n++ ? "," : "");
+        buf_json_string(r->out, function);
+    }
+    buf_byte(r->out, ']');
+    close_managed(r, x);
+}
+
+static void put_result(struct reading *r, const char *text, const struct retrace_result *result,
+                       const struct symbol_source *x)
+{
+    const struct retrace_alternative *a = result->n ? &result->at[0] : NULL;
+
+    r->resolved++;
+    if (!a) /* the compiler's own frame: nobody wrote it */
+        return;
+    if (!result->class_known)
+        put_named(r, "managed", text, NULL);
+    else if (result->n > 1 && !one_function(result))
+        put_ambiguous(r, text, result, x);
+    else
+        for (size_t i = 0; i < a->n; i++)
+            put_retraced(r, &a->frames[i], i + 1 < a->n, x);
+}
+
+/* A frame that names its mapping names the one to use: another says nothing of it. */
+static bool other_mapping(const struct retrace *m, const struct retrace_line *line)
+{
+    size_t len = 0;
+    const char *id =
+        line->query.file ? retrace_file_map_id(line->query.file, line->query.file_len, &len) : NULL;
+
+    if (!id)
+        return false;
+    return (strlen(m->map_hash) < len || strncmp(m->map_hash, id, len) != 0) &&
+           (strlen(m->map_id) != len || strncmp(m->map_id, id, len) != 0);
+}
+
+static bool retrace_frame_text(struct reading *r, const char *text, const struct symbol_source *x,
+                               struct err *err)
+{
+    const struct retrace *m = &x->table->mapping;
+    struct retrace_line line;
+    struct retrace_result result;
+    char at[FRAME_TEXT_MAX + 8];
+    int n = snprintf(at, sizeof at, "%s%s", strncmp(text, "at ", 3) == 0 ? "" : "at ", text);
+
+    if (n < 0 || n >= (int)sizeof at) {
+        put_named(r, "managed", text, NULL);
+        return true;
+    }
+    retrace_read_line(m, at, (size_t)n, &line);
+    if (line.kind == RETRACE_LINE_EXCEPTION)
+        retrace_thrown(m, line.query.class_name, line.query.class_len, &r->context);
+    if (line.kind != RETRACE_LINE_FRAME) {
+        put_named(r, "managed", text, NULL);
+        return true;
+    }
+    if (other_mapping(m, &line)) {
+        r->missing++;
+        put_named(r, "missing", text, NULL);
+        return true;
+    }
+    arena_reset(r->s->scratch);
+    if (!retrace_lookup(m, &line.query, &r->context, r->s->scratch, &result))
+        return err_set(err, ERR_TOO_BIG, "a managed frame means too much");
+    put_result(r, text, &result, x);
+    return true;
+}
+
+static bool read_managed(struct reading *r, const char *text, struct err *err)
+{
+    struct symbol_source *x = NULL;
+
+    if (r->build_id && !find_mapping(r->s, r->build_id, &x, err))
+        return false;
+    if (!x || !*x->debug_id) { /* names as they are in the source, as far as anybody said */
+        put_named(r, "managed", text, NULL);
+        return true;
+    }
+    if (x->table)
+        return retrace_frame_text(r, text, x, err);
+    r->missing++;
+    put_named(r, "missing", text, x);
+    return true;
 }
 
 static bool read_frames(struct reading *r, const json_t *frames, struct err *err)
@@ -262,9 +486,10 @@ static bool read_frames(struct reading *r, const json_t *frames, struct err *err
     {
         const char *text = json_string_value(json_object_get(frame, "text"));
 
-        if (text)
-            read_managed(r, text);
-        else if (!*text_of(frame, "module"))
+        if (text) {
+            if (!read_managed(r, text, err))
+                return false;
+        } else if (!*text_of(frame, "module"))
             read_unknown(r, frame);
         else if (!read_native(r, frame, err))
             return false;

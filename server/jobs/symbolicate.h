@@ -27,13 +27,14 @@ struct symbolicator {
     struct symcache_files *files;
     struct arena *mem; /* lives as long as the symbolicator */
     int64_t app;
-    struct symbol_source *sources; /* list */
+    struct symbol_source *sources, *mappings; /* lists */
     size_t n_sources;
+    struct arena *scratch; /* of one frame's retracing */
 };
 
 /* Borrows nothing yet. */
-void symbolicator_init(struct symbolicator *s, struct db *db, struct symcache_files *files,
-                       struct arena *mem, int64_t app);
+bool symbolicator_init(struct symbolicator *s, struct db *db, struct symcache_files *files,
+                       struct arena *mem, int64_t app, struct err *err) MUST_CHECK;
 void symbolicator_fini(struct symbolicator *s); /* returns the tables */
 
 /* Appends the list to `out`. build_id: of a stack with managed frames, 0 if not known. */

@@ -296,6 +296,16 @@ static int lock_file(struct symcache_files *f, const char *name)
     return fd;
 }
 
+/* Used now, to the nanosecond: the file system's own clock is coarser. */
+static void touch(int fd)
+{
+    struct timespec now[2];
+
+    clock_gettime(CLOCK_REALTIME, &now[0]);
+    now[1] = now[0];
+    futimens(fd, now);
+}
+
 /* Maps the file if it is there and whole. A damaged one is removed. */
 static bool map_file(struct symcache_files *f, const struct table_key *key, const char *name,
                      struct entry *e)
@@ -310,7 +320,7 @@ static bool map_file(struct symcache_files *f, const struct table_key *key, cons
         return false;
     if (fstat(fd, &st) == 0 && st.st_size == key->size && st.st_size > 0)
         at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    futimens(fd, NULL); /* used now */
+    touch(fd);
     close(fd);
     if (at != MAP_FAILED) {
         sha256(at, (size_t)key->size, sum);
@@ -358,7 +368,8 @@ static bool load(struct symcache_files *f, struct db *db, const struct table_key
         return false;
     atomic_fetch_add(&f->counts.maps, 1);
     e->table.kind = key->kind;
-    return symcache_open(&e->table.native, e->at, e->size, err);
+    return key->kind == TABLE_MAPPING ? retrace_open(&e->table.mapping, e->at, e->size, err)
+                                      : symcache_open(&e->table.native, e->at, e->size, err);
 }
 
 /* Entries ----------------------------------------------------------------------------------------

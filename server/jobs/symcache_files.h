@@ -11,6 +11,7 @@
  */
 #pragma once
 #include "server/db/db.h"
+#include "symbols/retrace.h"
 #include "symbols/symcache.h"
 
 struct symcache_files;
@@ -35,7 +36,8 @@ struct table_key { /* a row of symcache */
 
 struct table {
     enum table_kind kind;
-    struct symcache native;
+    struct symcache native; /* of that kind */
+    struct retrace mapping;
 };
 
 /* ERR_NOT_FOUND: the row is gone. ERR_INVALID: what is stored is not a table of today's layout. */

@@ -1,0 +1,755 @@
+/* Symbols on the server, from the upload to the frames of a jank. */
+#include "base/digest.h"
+#include "server/jobs/index_child.h"
+#include "server/jobs/worker.h"
+#include "support/api.h"
+#include "support/native_build.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <openssl/evp.h>
+#include <zip.h>
+#include <zstd.h>
+
+#define BUILD_ID "00112233445566778899aabbccddeeff00112233"
+#define GUID "33221100554477668899aabbccddeeff"
+
+static unsigned n_uploads;
+
+/* Doing -------------------------------------------------------------------------------------------
+ */
+
+static struct worker_config config_of(const struct api *api)
+{
+    struct worker_config c = worker_config_default(api->conninfo);
+
+    c.index.program = FW_BINARY_DIR "/server/framewatchd";
+    c.index.max_bytes = 64 << 20;
+    c.backoff_ms = c.backoff_max_ms = 0;
+    c.max_attempts = 2;
+    return c;
+}
+
+static struct worker_counts drain_with(const struct worker_config *config)
+{
+    struct worker_counts counts = {0};
+    struct err err = {0};
+
+    if (!worker_drain(config, &counts, &err))
+        fail_msg("worker: %s", err.text);
+    return counts;
+}
+
+static void drain(struct api *api)
+{
+    struct worker_config config = config_of(api);
+    struct worker_counts counts = drain_with(&config);
+
+    if (counts.failed || counts.dead)
+        fail_msg("worker: %s", pg_rows(api->conninfo, "SELECT kind, last_error FROM job"));
+}
+
+/* Sends bytes as one upload; its id. */
+static void send_file(struct api *api, unsigned app, const char *kind, const void *bytes, size_t n,
+                      char id[33])
+{
+    char length[64], metadata[512], file_id[32], text[3][128];
+
+    snprintf(file_id, sizeof file_id, "file-%u", n_uploads++);
+    EVP_EncodeBlock((unsigned char *)text[0], (const unsigned char *)kind, (int)strlen(kind));
+    EVP_EncodeBlock((unsigned char *)text[1], (const unsigned char *)file_id, (int)strlen(file_id));
+    EVP_EncodeBlock((unsigned char *)text[2], (const unsigned char *)"out/libgame.so", 14);
+    snprintf(length, sizeof length, "Upload-Length: %zu", n);
+    snprintf(metadata, sizeof metadata, "Upload-Metadata: kind %s,fileid %s,filename %s", text[0],
+             text[1], text[2]);
+    api_send(api, (struct api_call){.method = "POST",
+                                    .path = "/v1/uploads",
+                                    .key = api->key[app][ROLE_ADMIN],
+                                    .body = bytes,
+                                    .body_len = n,
+                                    .content_type = "application/offset+octet-stream",
+                                    .headers = {"Tus-Resumable: 1.0.0", length, metadata}});
+    assert_int_equal(api->answer.status, 201);
+    snprintf(id, 33, "%s", strrchr(api->answer.location, '/') + 1);
+}
+
+static const json_t *outcome_of(struct api *api, unsigned app, const char *id)
+{
+    const json_t *list = json_object_get(
+        api_get(api, app, ROLE_READ, 200, "/v1/symbols/files?upload=%s", id), "items");
+
+    assert_int_equal(json_array_size(list), 1);
+    return json_array_get(list, 0);
+}
+
+/* Sends, indexes, and says what became of it. */
+static const json_t *upload(struct api *api, unsigned app, const char *kind, const void *bytes,
+                            size_t n)
+{
+    char id[33];
+
+    send_file(api, app, kind, bytes, n, id);
+    drain(api);
+    return outcome_of(api, app, id);
+}
+
+static void assert_outcome(const json_t *file, const char *outcome, const char *reason)
+{
+    if (strcmp(api_text(file, "outcome"), outcome) != 0 ||
+        strcmp(api_text(file, "reason"), reason) != 0)
+        fail_msg("outcome %s, reason %s: %s", api_text(file, "outcome"), api_text(file, "reason"),
+                 api_text(file, "detail"));
+}
+
+/* A session with one jank whose stack goes through the library, the system and nowhere. */
+static void play(struct api *api, unsigned app, uint64_t number, const struct native_build *b,
+                 char id[33])
+{
+    struct session_builder *s = sb_new(number);
+
+    sb_part(s, 0, 0);
+
+    uint64_t t = sb_steady(s, 0, 300, 16660);
+    uint32_t game = sb_module(s, "libgame.so", b->debug_id, 0x7000000000, 0x100000);
+    uint32_t libc =
+        sb_module(s, "libc.so", "ffeeddccbbaa99887766554433221100", 0x7100000000, 65536);
+    uint32_t stack = sb_stack(
+        s, "main",
+        SB_FRAMES({.module = game, .offset = b->spin}, {.module = game, .offset = b->tick + 1},
+                  {.module = libc, .offset = 0x4242}, {.offset = 0x123456789}));
+
+    sb_jank(s, t, 300000, 2, SB_SAMPLES({t + 110000, stack}));
+    sb_crash(s, t + 400000, 11, "SIGSEGV", stack);
+    sb_end(s, t + 500000, END_STOPPED);
+    api_upload(api, app, s, "install 1");
+    to_hex(s->session_id, sizeof s->session_id, id);
+    sb_free(s);
+}
+
+/* Frames of the session's only stack. */
+static const json_t *stack_of(struct api *api, unsigned app, const char *session)
+{
+    const json_t *list = json_object_get(
+        api_get(api, app, ROLE_READ, 200, "/v1/sessions/%s/janks", session), "symbols");
+
+    assert_int_equal(json_array_size(list), 1);
+    return json_array_get(list, 0);
+}
+
+static void assert_statuses(const json_t *stack, const char *state, const char *statuses)
+{
+    const json_t *frame;
+    char have[256] = "";
+    size_t i, n = 0;
+
+    json_array_foreach(json_object_get(stack, "frames"), i, frame) n +=
+        (size_t)snprintf(have + n, sizeof have - n, "%s ", api_text(frame, "status"));
+    assert_string_equal(have, statuses);
+    assert_string_equal(api_text(stack, "state"), state);
+}
+
+/* "function file:line\n" of the symbolicated frames that came from raw frame `frame`. */
+static void read_frames(const json_t *stack, int64_t from, char *out, size_t size)
+{
+    const json_t *frame;
+    size_t i, n = 0;
+
+    out[0] = '\0';
+    json_array_foreach(json_object_get(stack, "frames"), i, frame)
+    {
+        if (api_i64(frame, "frame") != from)
+            continue;
+
+        const char *file = api_text(frame, "file"), *slash = strrchr(file, '/');
+
+        n += (size_t)snprintf(out + n, size - n, "%s %s:%lld\n", api_text(frame, "function"),
+                              slash ? slash + 1 : file, (long long)api_i64(frame, "line"));
+        assert_string_equal(api_text(frame, "symbol_file"), "libgame.so");
+        assert_string_equal(api_text(frame, "debug_id"), BUILD_ID);
+    }
+}
+
+static void assert_as_addr2line(const struct native_build *b, const json_t *stack)
+{
+    const uint64_t address[] = {b->spin, b->tick}; /* of a caller: where it was called */
+    char ours[1024];
+
+    for (size_t i = 0; i < 2; i++) {
+        char *theirs = native_build_oracle(b, address[i]);
+
+        read_frames(stack, (int64_t)i, ours, sizeof ours);
+        assert_string_equal(ours, theirs);
+        free(theirs);
+    }
+}
+
+static char *counters(struct api *api)
+{
+    return pg_rows(api->conninfo, "SELECT to_jsonb(f)::text FROM frame_rollup f UNION ALL "
+                                  "SELECT to_jsonb(m)::text FROM model_rollup m UNION ALL "
+                                  "SELECT to_jsonb(s)::text FROM session s UNION ALL "
+                                  "SELECT to_jsonb(j)::text FROM jank_event j ORDER BY 1");
+}
+
+/* Tests -------------------------------------------------------------------------------------------
+ */
+
+#define LATE "symbolicated symbolicated symbolicated system unknown "
+
+static void symbols_that_come_late_speak_of_the_stacks_that_waited(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    const json_t *answer;
+    char session[33], *before, *after;
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    play(api, 0, 1, &b, session);
+    assert_statuses(stack_of(api, 0, session), "raw", "missing missing system unknown ");
+    answer = api_get(api, 0, ROLE_READ, 200, "/v1/builds/1/symbols");
+    assert_int_equal(api_i64(answer, "events_waiting"), 2); /* jank and crash */
+    assert_int_equal(api_i64(answer, "events"), 2);
+    answer = json_array_get(json_object_get(answer, "needs"), 0);
+    assert_string_equal(api_text(answer, "debug_id"), BUILD_ID);
+    assert_string_equal(api_text(answer, "state"), "missing");
+    assert_int_equal(api_i64(answer, "events_waiting"), 2);
+    before = counters(api);
+
+    answer = upload(api, 0, "symbols", b.bytes, b.size);
+    assert_outcome(answer, "stored", "");
+    assert_string_equal(api_text(answer, "name"), "libgame.so");
+    assert_statuses(stack_of(api, 0, session), "symbolicated", LATE);
+    assert_as_addr2line(&b, stack_of(api, 0, session));
+    answer = api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s", session);
+    answer = json_array_get(json_object_get(answer, "crashes"), 0);
+    assert_string_equal(api_text(answer, "stack_state"), "symbolicated");
+    assert_int_equal(json_array_size(json_object_get(answer, "symbols")), 5);
+    answer = api_get(api, 0, ROLE_READ, 200, "/v1/builds/1/symbols");
+    assert_int_equal(api_i64(answer, "events_waiting"), 0);
+    answer = json_array_get(json_object_get(answer, "needs"), 0);
+    assert_string_equal(api_text(answer, "debug_id"), BUILD_ID);
+    assert_string_equal(api_text(answer, "state"), "present");
+    after = counters(api);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    native_build_free(&b);
+}
+
+static void symbols_that_come_first_say_the_same(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    struct worker_config config = config_of(api);
+    char session[33], folder[] = "/tmp/framewatch-cache-XXXXXX";
+
+    assert_non_null(mkdtemp(folder));
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    assert_outcome(upload(api, 0, "symbols", b.bytes, b.size), "stored", "");
+    play(api, 0, 1, &b, session);
+    config.cache_dir = folder;
+    drain_with(&config);
+    assert_statuses(stack_of(api, 0, session), "symbolicated", LATE);
+    assert_as_addr2line(&b, stack_of(api, 0, session));
+    native_build_free(&b);
+}
+
+static void the_guid_writing_of_a_build_id_is_the_same_image(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    char session[33];
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    snprintf(b.debug_id, sizeof b.debug_id, GUID);
+    play(api, 0, 1, &b, session);
+    assert_outcome(upload(api, 0, "symbols", b.bytes, b.size), "stored", "");
+    assert_statuses(stack_of(api, 0, session), "symbolicated", LATE);
+    assert_as_addr2line(&b, stack_of(api, 0, session));
+    native_build_free(&b);
+}
+
+static void the_same_file_again_is_a_duplicate(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    assert_outcome(upload(api, 0, "symbols", b.bytes, b.size), "stored", "");
+    assert_outcome(upload(api, 0, "symbols", b.bytes, b.size), "duplicate", "");
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM symcache"), 1);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM quarantine"), 0);
+    native_build_free(&b);
+}
+
+static void other_bytes_under_a_known_debug_id_are_refused(void **state)
+{
+    struct api *api = *state;
+    struct native_build first, second;
+    const json_t *file, *list;
+    char session[33], path[64];
+
+    native_build_make(&first, BUILD_ID, 1, NULL);
+    native_build_make(&second, BUILD_ID, 77777, NULL);
+    play(api, 0, 1, &first, session);
+    upload(api, 0, "symbols", first.bytes, first.size);
+    file = upload(api, 0, "symbols", second.bytes, second.size);
+    assert_outcome(file, "refused", "conflict");
+    assert_non_null(strstr(api_text(file, "detail"), BUILD_ID));
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM quarantine WHERE "
+                                           "source = 'symbols' AND reason = 'conflict'"),
+                     1);
+    assert_as_addr2line(&first, stack_of(api, 0, session));
+
+    /* unless the first are taken away */
+    list = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/symbols"), "items");
+    snprintf(path, sizeof path, "/v1/symbols/%s", api_text(json_array_get(list, 0), "id"));
+    api_send(api,
+             (struct api_call){.method = "DELETE", .path = path, .key = api->key[1][ROLE_ADMIN]});
+    assert_int_equal(api->answer.status, 404);
+    api_send(api,
+             (struct api_call){.method = "DELETE", .path = path, .key = api->key[0][ROLE_ADMIN]});
+    assert_int_equal(api->answer.status, 204);
+    assert_outcome(upload(api, 0, "symbols", second.bytes, second.size), "stored", "");
+    native_build_free(&first);
+    native_build_free(&second);
+}
+
+static void another_apps_symbols_say_nothing(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    char session[33];
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    play(api, 1, 1, &b, session);
+    upload(api, 0, "symbols", b.bytes, b.size);
+    play(api, 1, 1, &b, session);
+    assert_statuses(stack_of(api, 1, session), "raw", "missing missing system unknown ");
+    assert_int_equal(
+        json_array_size(json_object_get(api_get(api, 1, ROLE_READ, 200, "/v1/symbols"), "items")),
+        0);
+    assert_int_equal(json_array_size(json_object_get(
+                         api_get(api, 1, ROLE_READ, 200, "/v1/symbols/files"), "items")),
+                     0);
+    api_get(api, 1, ROLE_READ, 404, "/v1/builds/77/symbols");
+    native_build_free(&b);
+}
+
+static void the_games_own_key_may_not_send_symbols(void **state)
+{
+    struct api *api = *state;
+
+    api_send(api, (struct api_call){.method = "POST",
+                                    .path = "/v1/uploads",
+                                    .key = api->key[0][ROLE_INGEST],
+                                    .headers = {"Tus-Resumable: 1.0.0", "Upload-Length: 10",
+                                                "Upload-Metadata: kind c3ltYm9scw=="}});
+    assert_int_equal(api->answer.status, 403);
+}
+
+static void lists_symbols_by_filter_and_in_pages(void **state)
+{
+    struct api *api = *state;
+    static const char *const ids[] = {"aa00000000000000000000000000000000000001",
+                                      "aa00000000000000000000000000000000000002",
+                                      "aa00000000000000000000000000000000000003"};
+    const json_t *page;
+    char cursor[256];
+
+    for (size_t i = 0; i < 3; i++) {
+        struct native_build b;
+
+        native_build_make(&b, ids[i], 1, NULL);
+        upload(api, 0, "symbols", b.bytes, b.size);
+        native_build_free(&b);
+    }
+    page = api_get(api, 0, ROLE_READ, 200, "/v1/symbols?limit=2");
+    assert_int_equal(json_array_size(json_object_get(page, "items")), 2);
+    assert_string_equal(api_text(json_array_get(json_object_get(page, "items"), 0), "debug_id"),
+                        ids[2]);
+    snprintf(cursor, sizeof cursor, "%s", api_text(page, "next"));
+    page = api_get(api, 0, ROLE_READ, 200, "/v1/symbols?limit=2&cursor=%s", cursor);
+    assert_int_equal(json_array_size(json_object_get(page, "items")), 1);
+    assert_true(json_is_null(json_object_get(page, "next")));
+    page = api_get(api, 0, ROLE_READ, 200, "/v1/symbols?debug_id=%s", ids[1]);
+    assert_int_equal(json_array_size(json_object_get(page, "items")), 1);
+    page = api_get(api, 0, ROLE_READ, 200, "/v1/symbols?kind=mapping");
+    assert_int_equal(json_array_size(json_object_get(page, "items")), 0);
+    api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/symbols?kind=x"), "invalid", "kind");
+}
+
+/* Archives and compression
+ * --------------------------------------------------------------------------- */
+
+static void a_zip_gives_each_image_in_it(void **state)
+{
+    struct api *api = *state;
+    struct native_build a, b;
+    struct zip *zip;
+    const json_t *file;
+    char path[128], *bytes = NULL;
+    size_t n;
+    FILE *f;
+
+    native_build_make(&a, BUILD_ID, 1, NULL);
+    native_build_make(&b, "bb000000000000000000000000000000000000ff", 2, NULL);
+    snprintf(path, sizeof path, "%s/symbols.zip", a.folder);
+    zip = zip_open(path, ZIP_CREATE, NULL);
+    assert_non_null(zip);
+    zip_file_add(zip, "lib/arm64/libgame.so", zip_source_buffer(zip, a.bytes, a.size, 0), 0);
+    zip_file_add(zip, "lib/x86/libgame.so", zip_source_buffer(zip, b.bytes, b.size, 0), 0);
+    zip_file_add(zip, "README", zip_source_buffer(zip, "hello", 5, 0), 0);
+    zip_file_add(zip, "__MACOSX/._libgame.so", zip_source_buffer(zip, a.bytes, a.size, 0), 0);
+    assert_int_equal(zip_close(zip), 0);
+    f = fopen(path, "rbe");
+    assert_non_null(f);
+    bytes = malloc(1 << 20);
+    n = fread(bytes, 1, 1 << 20, f);
+    fclose(f);
+    file = upload(api, 0, "symbols", bytes, n);
+    assert_outcome(file, "stored", "");
+    assert_int_equal(api_i64(file, "images"), 2);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM symcache"), 2);
+
+    /* cut short: nothing of it can be read */
+    assert_outcome(upload(api, 0, "symbols", bytes, n / 2), "refused", "damaged");
+    free(bytes);
+    native_build_free(&a);
+    native_build_free(&b);
+}
+
+static size_t pack(const void *bytes, size_t n, void *out, size_t room)
+{
+    size_t len = ZSTD_compress(out, room, bytes, n, 3);
+
+    assert_false(ZSTD_isError(len));
+    return len;
+}
+
+static void a_compressed_upload_is_the_file_it_unpacks_to(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    char *packed = malloc(1 << 20);
+    size_t n;
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    n = pack(b.bytes, b.size, packed, 1 << 20);
+    assert_outcome(upload(api, 0, "symbols", packed, n), "stored", "");
+    assert_outcome(upload(api, 0, "symbols", b.bytes, b.size), "duplicate", "");
+    assert_outcome(upload(api, 0, "symbols", packed, n - 10), "refused", "damaged");
+    free(packed);
+    native_build_free(&b);
+}
+
+static void a_bomb_is_refused_at_its_limit(void **state)
+{
+    struct api *api = *state;
+    size_t size = (size_t)100 << 20; /* past config_of()'s 64 MB */
+    char *zeros = calloc(1, size), *packed = malloc(1 << 20);
+    struct zip *zip;
+    char path[] = "/tmp/framewatch-bomb-XXXXXX";
+    size_t n;
+    FILE *f;
+
+    assert_true(zeros && packed);
+    n = pack(zeros, size, packed, 1 << 20);
+    assert_outcome(upload(api, 0, "symbols", packed, n), "refused", "past_limit");
+
+    memcpy(zeros, "\177ELF\2\1\1", 7);
+    assert_int_not_equal(close(mkstemp(path)), -1);
+    zip = zip_open(path, ZIP_TRUNCATE | ZIP_CREATE, NULL);
+    zip_file_add(zip, "bomb.so", zip_source_buffer(zip, zeros, size, 0), 0);
+    assert_int_equal(zip_close(zip), 0);
+    f = fopen(path, "rbe");
+    n = fread(packed, 1, 1 << 20, f);
+    fclose(f);
+    unlink(path);
+    assert_outcome(upload(api, 0, "symbols", packed, n), "refused", "past_limit");
+    free(zeros);
+    free(packed);
+}
+
+/* Hostile files
+ * --------------------------------------------------------------------------------------- */
+
+static void what_is_no_symbol_file_is_refused_with_its_reason(void **state)
+{
+    struct api *api = *state;
+    struct native_build stripped, no_id;
+
+    native_build_make(&stripped, BUILD_ID, 1, "--strip-all -R .dynsym -R .gnu.hash");
+    native_build_make(&no_id, "cc", 1, "-R .note.gnu.build-id");
+    assert_outcome(upload(api, 0, "symbols", "just a text", 11), "refused", "not_symbols");
+    assert_outcome(upload(api, 0, "symbols", stripped.bytes, 40), "refused", "damaged");
+    assert_outcome(upload(api, 0, "symbols", no_id.bytes, no_id.size), "refused", "no_debug_id");
+    assert_outcome(upload(api, 0, "mapping", no_id.bytes, no_id.size), "refused", "not_mapping");
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(DISTINCT reason) FROM quarantine "
+                                           "WHERE source = 'symbols'"),
+                     4);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM symcache"), 0);
+    native_build_free(&stripped);
+    native_build_free(&no_id);
+}
+
+static void mutated_files_never_harm_the_worker(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    uint32_t seed = 12345;
+    char id[33];
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    for (unsigned i = 0; i < 40; i++) {
+        unsigned char *copy = malloc(b.size);
+
+        memcpy(copy, b.bytes, b.size);
+        for (unsigned k = 0; k < 30; k++) {
+            seed = seed * 1664525 + 1013904223;
+            copy[8 + seed % (b.size - 8)] = (unsigned char)(seed >> 24);
+        }
+        send_file(api, 0, "symbols", copy, b.size, id);
+        free(copy);
+    }
+    drain(api);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM symbol_file"), 40);
+    native_build_free(&b);
+}
+
+static void a_child_past_its_limits_is_killed_and_the_worker_goes_on(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    struct worker_config config = config_of(api);
+    char id[33];
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    send_file(api, 0, "symbols", b.bytes, b.size, id);
+    config.index.wall_ms = 0;
+    assert_int_equal(drain_with(&config).quarantined, 1);
+    assert_outcome(outcome_of(api, 0, id), "refused", "index_time");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    config = config_of(api);
+    config.index.memory_bytes = 1 << 16;
+    send_file(api, 0, "symbols", b.bytes, b.size, id);
+    assert_int_equal(drain_with(&config).quarantined, 1);
+    /* how it ends depends on what met the limit: a call, or its own start */
+    assert_int_equal(strncmp(api_text(outcome_of(api, 0, id), "reason"), "index_", 6), 0);
+#endif
+    assert_outcome(upload(api, 0, "symbols", b.bytes, b.size), "stored", "");
+    native_build_free(&b);
+}
+
+static void a_sparse_gigabyte_is_read_within_the_limits(void **state)
+{
+    char folder[] = "/tmp/framewatch-sparse-XXXXXX", file[64], result[64], text[512] = "";
+    struct index_run run = {.program = FW_BINARY_DIR "/server/framewatchd",
+                            .kind = "symbols",
+                            .file = file,
+                            .folder = folder,
+                            .limits = {256 << 20, 60, 60000, (int64_t)2 << 30}};
+    enum index_end end;
+    struct native_build b;
+    struct err err;
+    FILE *f;
+
+    (void)state;
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/upload", folder);
+    f = fopen(file, "wbe");
+    assert_int_equal(fwrite(b.bytes, 1, b.size, f), b.size);
+    fclose(f);
+    assert_int_equal(truncate(file, (off_t)1 << 30), 0);
+    assert_true(index_child_run(&run, &end, &err));
+    assert_int_equal(end, INDEX_DONE);
+    snprintf(result, sizeof result, "%s/result", folder);
+    f = fopen(result, "rbe");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof text - 1, f) > 0);
+    fclose(f);
+    assert_non_null(strstr(text, "table\t0\t"));
+    snprintf(text, sizeof text, "rm -rf %s", folder);
+    assert_int_equal(system(text), 0);
+    native_build_free(&b);
+}
+
+/* Mappings
+ * -------------------------------------------------------------------------------------------- */
+
+static const char mapping_one[] = "# compiler: R8\n"
+                                  "# pg_map_id: 1111111\n"
+                                  "org.example.Game -> a.a:\n"
+                                  "# {\"id\":\"sourceFile\",\"fileName\":\"Game.java\"}\n"
+                                  "    1:3:void physics():10:12 -> a\n"
+                                  "    4:6:void org.example.Hud.draw():70:72 -> a\n"
+                                  "    4:6:void tick():30 -> a\n"
+                                  "org.example.Hud -> a.b:\n"
+                                  "    void one() -> x\n"
+                                  "    void two() -> x\n";
+static const char mapping_two[] = "# compiler: R8\n"
+                                  "# pg_map_id: 2222222\n"
+                                  "org.example.Other -> a.a:\n"
+                                  "    1:9:void wrong():1:9 -> a\n";
+
+/* A session of version code `code` whose jank's stack is managed. */
+static void play_managed(struct api *api, uint64_t number, unsigned code, char id[33])
+{
+    struct session_builder *s = sb_new(number);
+
+    s->version_code = code;
+    sb_part(s, 0, 0);
+
+    uint64_t t = sb_steady(s, 0, 300, 16660);
+    uint32_t stack =
+        sb_text_stack(s, "main", "a.a.a(SourceFile:2)", "a.a.a(SourceFile:5)",
+                      "a.b.x(Unknown Source)", "android.os.Looper.loop(Looper.java:288)", NULL);
+
+    sb_jank(s, t, 300000, 2, SB_SAMPLES({t + 110000, stack}));
+    sb_end(s, t + 500000, END_STOPPED);
+    api_upload(api, 0, s, "install 1");
+    to_hex(s->session_id, sizeof s->session_id, id);
+    sb_free(s);
+}
+
+static void name_mapping(struct api *api, unsigned code, const char *mapping, int status)
+{
+    char body[256];
+
+    snprintf(body, sizeof body,
+             "{\"platform\":\"android\",\"version_name\":\"1.0.0\",\"version_code\":%u,"
+             "\"build_uid\":\"build-100\",\"mapping_id\":\"%s\"}",
+             code, mapping);
+    api_post(api, 0, ROLE_ADMIN, status, "/v1/builds", body);
+    drain(api);
+}
+
+static void functions_of(const json_t *stack, char *out, size_t size)
+{
+    const json_t *frame;
+    size_t i, n = 0;
+
+    out[0] = '\0';
+    json_array_foreach(json_object_get(stack, "frames"), i, frame)
+    {
+        const json_t *line = json_object_get(frame, "line");
+
+        n += (size_t)snprintf(
+            out + n, size - n, "%s%s:%lld ", json_object_get(frame, "inlined") ? "+" : "",
+            api_text(frame, "function"), line ? (long long)json_integer_value(line) : 0);
+    }
+}
+
+static void assert_retraced(struct api *api, const char *session)
+{
+    const json_t *stack = stack_of(api, 0, session), *frame;
+    char have[512];
+
+    assert_statuses(stack, "symbolicated",
+                    "symbolicated symbolicated symbolicated ambiguous managed ");
+    functions_of(stack, have, sizeof have);
+    assert_string_equal(have, "org.example.Game.physics:11 +org.example.Hud.draw:71 "
+                              "org.example.Game.tick:30 a.b.x(Unknown Source):0 "
+                              "android.os.Looper.loop(Looper.java:288):0 ");
+    frame = json_array_get(json_object_get(stack, "frames"), 0);
+    assert_string_equal(api_text(frame, "file"), "Game.java");
+    assert_string_equal(api_text(frame, "debug_id"), "1111111");
+    frame = json_array_get(json_object_get(stack, "frames"), 3);
+    assert_int_equal(json_array_size(json_object_get(frame, "alternatives")), 2);
+}
+
+static void a_mapping_speaks_of_its_own_build_alone(void **state)
+{
+    struct api *api = *state;
+    const json_t *answer;
+    char one[33], two[33], none[33], *before, *after;
+
+    play_managed(api, 1, 1, one);
+    play_managed(api, 2, 2, two);
+    play_managed(api, 3, 3, none);
+    assert_statuses(stack_of(api, 0, one), "symbolicated", "managed managed managed managed ");
+    before = counters(api);
+
+    name_mapping(api, 1, "1111111", 200);
+    assert_statuses(stack_of(api, 0, one), "raw", "missing missing missing missing ");
+    answer = api_get(api, 0, ROLE_READ, 200, "/v1/builds/1/symbols");
+    assert_int_equal(api_i64(answer, "events_waiting"), 1);
+    answer = json_array_get(json_object_get(answer, "needs"), 0);
+    assert_string_equal(api_text(answer, "kind"), "mapping");
+    assert_string_equal(api_text(answer, "state"), "missing");
+
+    answer = upload(api, 0, "mapping", mapping_one, sizeof mapping_one - 1);
+    assert_outcome(answer, "stored", "");
+    assert_retraced(api, one);
+    assert_statuses(stack_of(api, 0, none), "symbolicated", "managed managed managed managed ");
+
+    /* the other build's mapping is another, whichever came first */
+    assert_outcome(upload(api, 0, "mapping", mapping_two, sizeof mapping_two - 1), "stored", "");
+    name_mapping(api, 2, "2222222", 200);
+    assert_retraced(api, one);
+    answer = json_array_get(json_object_get(stack_of(api, 0, two), "frames"), 0);
+    assert_string_equal(api_text(answer, "function"), "org.example.Other.wrong");
+    after = counters(api);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void a_mapping_that_came_first_is_used_at_once(void **state)
+{
+    struct api *api = *state;
+    char session[33];
+
+    name_mapping(api, 1, "1111111", 201);
+    assert_outcome(upload(api, 0, "mapping", mapping_one, sizeof mapping_one - 1), "stored", "");
+    assert_outcome(upload(api, 0, "mapping", mapping_one, sizeof mapping_one - 1), "duplicate", "");
+    play_managed(api, 1, 1, session);
+    assert_retraced(api, session);
+}
+
+static void another_mapping_under_a_known_id_is_refused(void **state)
+{
+    struct api *api = *state;
+    char other[sizeof mapping_one];
+
+    memcpy(other, mapping_one, sizeof other);
+    memcpy(strstr(other, "physics"), "PHYSICS", 7);
+    upload(api, 0, "mapping", mapping_one, sizeof mapping_one - 1);
+    assert_outcome(upload(api, 0, "mapping", other, sizeof other - 1), "refused", "conflict");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(symbols_that_come_late_speak_of_the_stacks_that_waited),
+        TEST(symbols_that_come_first_say_the_same),
+        TEST(the_guid_writing_of_a_build_id_is_the_same_image),
+        TEST(the_same_file_again_is_a_duplicate),
+        TEST(other_bytes_under_a_known_debug_id_are_refused),
+        TEST(another_apps_symbols_say_nothing),
+        TEST(the_games_own_key_may_not_send_symbols),
+        TEST(lists_symbols_by_filter_and_in_pages),
+        TEST(a_zip_gives_each_image_in_it),
+        TEST(a_compressed_upload_is_the_file_it_unpacks_to),
+        TEST(a_bomb_is_refused_at_its_limit),
+        TEST(what_is_no_symbol_file_is_refused_with_its_reason),
+        TEST(mutated_files_never_harm_the_worker),
+        TEST(a_child_past_its_limits_is_killed_and_the_worker_goes_on),
+        TEST(a_mapping_speaks_of_its_own_build_alone),
+        TEST(a_mapping_that_came_first_is_used_at_once),
+        TEST(another_mapping_under_a_known_id_is_refused),
+        cmocka_unit_test(a_sparse_gigabyte_is_read_within_the_limits),
+    };
+
+    return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);
+}
