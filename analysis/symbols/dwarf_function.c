@@ -98,6 +98,7 @@ static void skip_entry(const struct dwarf_unit *u, const struct dwarf_abbrevs *t
     }
 }
 
+#define RANK_DEPTH 24       /* where the depth stands in a range's rank; below it, the order */
 #define PENDING 0x80000000u /* a function without code at this depth: see resolve_pending() */
 
 struct walk {
@@ -131,7 +132,8 @@ static void add_range(void *ctx, uint64_t low, uint64_t high)
     }
 
     uint64_t size = high - low;
-    uint32_t rank = (uint32_t)w->out->ranges.n;
+    uint32_t rank = w->out->nodes.at[w->node].depth << RANK_DEPTH | /* DWARF_INLINE_DEPTH < 256 */
+                    ((uint32_t)w->out->ranges.n & ((1u << RANK_DEPTH) - 1));
 
     w->out->ranges.at[w->out->ranges.n++] =
         (struct sweep_range){start, start + (size < room ? (uint32_t)size : room), rank, w->node};

@@ -28,7 +28,7 @@ bool sort_keys(struct mem *m, uint64_t *keys, size_t n);
  */
 struct sweep_range {
     uint32_t start, end; /* start < end */
-    uint32_t rank;       /* distinct */
+    uint32_t rank;       /* of equals either may be seen */
     uint32_t tag;        /* the caller's */
 };
 

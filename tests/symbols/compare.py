@@ -48,24 +48,18 @@ def answers(text):
     return out
 
 
-def normal(name):
-    """Both demanglers' writing brought to one: blanks, lambdas, unnamed types, clones."""
-    name = re.sub(r" \(((\.[A-Za-z0-9_]+)+)\)$", r"\1", name)
-    name = re.sub(r" \[clone ((\.[A-Za-z0-9_]+)+)\]", r"\1", name)
-    name = name.replace(" ", "")
-    name = re.sub(r"'unnamed\d*'", "{unnamed}", name).replace("{unnamedtype#1}", "{unnamed}")
-    name = re.sub(r"'lambda\d*'", "{lambda}", name)
-    while True:  # {lambda(int)#1} becomes {lambda}(int), innermost first
-        shorter = re.sub(r"\{lambda(\((?:[^{}]|\{lambda\}|\{unnamed\})*\))#\d+\}", r"{lambda}\1", name)
-        if shorter == name:
-            return name
-        name = shorter
+def binutils(names):
+    """What c++filt, which has our demangler, makes of each name."""
+    names = sorted(names)
+    text = subprocess.run(["c++filt", "-n", "-i", "--no-recurse-limit"], input="\n".join(names) + "\n", capture_output=True,
+                          text=True, check=True).stdout
+    return dict(zip(names, text.split("\n")))
 
 
 RUST_LEGACY = re.compile(r"_ZN.*17h[0-9a-f]{16}E")
 
 
-def same_name(ours, theirs, mangled):
+def same_name(ours, theirs, mangled, filtered):
     """The class of two demangled names' difference, "" if none, None if not a known one."""
     if ours == theirs:
         return ""
@@ -73,13 +67,13 @@ def same_name(ours, theirs, mangled):
         return "rust-legacy"
     if theirs == mangled or ours == mangled:
         return "one-demangler-only"
-    return "demangler-writing" if normal(ours) == normal(theirs) else None
+    return "demangler-writing" if ours == filtered[mangled] else None
 
 
-def classify(ours, theirs, unsized, mangled):
+def classify(ours, theirs, unsized, mangled, filtered):
     """The name of a known difference, or None. `mangled`: theirs before demangling."""
     if mangled and [f[1:] for f in ours] == [f[1:] for f in theirs]:
-        names = {same_name(o[0], t[0], m[0]) for o, t, m in zip(ours, theirs, mangled)} - {""}
+        names = {same_name(o[0], t[0], m[0], filtered) for o, t, m in zip(ours, theirs, mangled)} - {""}
         if None not in names:
             return "+".join(sorted(names))
     if ours == [("??", "??:0:0")] and len(theirs) == 1 and theirs[0][0] in unsized:
@@ -120,9 +114,11 @@ def main():
     theirs_text = subprocess.run(oracle, input=stdin, capture_output=True, text=True).stdout
     ours, theirs = answers(ours_text), answers(theirs_text)
     mangled = [None] * len(addresses)
+    filtered = {}
     if demangle:
         oracle[-1 if arch == "x86" else -2] = "--no-demangle"
         mangled = answers(subprocess.run(oracle, input=stdin, capture_output=True, text=True).stdout)
+        filtered = binutils({f[0] for frames in mangled for f in frames})
     assert len(ours) == len(theirs) == len(addresses), (len(ours), len(theirs), len(addresses))
     unsized = unsized_symbols(path, version)
     classes = collections.Counter()
@@ -134,7 +130,7 @@ def main():
         if o == t:
             equal += 1
             continue
-        c = classify(o, t, unsized, m)
+        c = classify(o, t, unsized, m, filtered)
         if c:
             classes[c] += 1
             continue

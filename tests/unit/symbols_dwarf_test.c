@@ -515,6 +515,28 @@ static void a_call_with_code_in_a_function_without_gets_its_name(void **state)
     teardown(&m);
 }
 
+/* gcc also writes the cold half as a function of its own, behind the one it was split from. */
+static void a_function_over_calls_of_another_does_not_hide_them(void **state)
+{
+    struct made m;
+
+    (void)state;
+    setup(&m);
+    common_abbrevs(&m);
+    begin_unit(&m, 2);
+    buf_byte(info(&m), 1);
+    function(&m, 3, "hot", CODE, CODE + 0x40);
+    function(&m, 4, "call", CODE + 0x110, CODE + 0x118);
+    buf_put(info(&m), "\0\0", 2);
+    function(&m, 2, "cold", CODE + 0x100, CODE + 0x140);
+    buf_byte(info(&m), 0);
+    end_unit(&m);
+    index_made(&m);
+    assert_string_equal(at(&m, CODE + 0x110), "call < hot");
+    assert_string_equal(at(&m, CODE + 0x118), "cold");
+    teardown(&m);
+}
+
 static void lines_outside_a_units_own_code_are_not_used(void **state)
 {
     static const unsigned char program[] = {0,
@@ -594,6 +616,7 @@ int main(void)
         cmocka_unit_test(work_is_limited_and_what_was_read_stays),
         cmocka_unit_test(of_units_that_overlap_the_first_has_it),
         cmocka_unit_test(a_call_with_code_in_a_function_without_gets_its_name),
+        cmocka_unit_test(a_function_over_calls_of_another_does_not_hide_them),
         cmocka_unit_test(lines_outside_a_units_own_code_are_not_used),
     };
 
