@@ -1,8 +1,11 @@
+/* SHA256_Init and its like allocate nothing, so they cannot fail; the calls that replace them in
+ * OpenSSL 3 can. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/digest.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/sha.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,17 +56,42 @@ size_t digest_end(struct digest *d, unsigned char out[SHA256_BYTES])
 
 void sha256(const void *bytes, size_t n, unsigned char out[SHA256_BYTES])
 {
-    if (!EVP_Digest(bytes, n, out, NULL, EVP_sha256(), NULL))
-        abort();
+    SHA256_CTX ctx;
+
+    SHA256_Init(&ctx);
+    SHA256_Update(&ctx, bytes, n);
+    SHA256_Final(out, &ctx);
+}
+
+/* RFC 2104: one half of it, SHA-256 of the padded key, then `bytes`. */
+static void hmac_half(const unsigned char key[SHA256_CBLOCK], unsigned char pad, const void *bytes,
+                      size_t n, unsigned char out[SHA256_BYTES])
+{
+    unsigned char block[SHA256_CBLOCK];
+    SHA256_CTX ctx;
+
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = key[i] ^ pad;
+    SHA256_Init(&ctx);
+    SHA256_Update(&ctx, block, sizeof block);
+    SHA256_Update(&ctx, bytes, n);
+    SHA256_Final(out, &ctx);
+    OPENSSL_cleanse(block, sizeof block);
+    OPENSSL_cleanse(&ctx, sizeof ctx);
 }
 
 void hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t n,
                  unsigned char out[SHA256_BYTES])
 {
-    unsigned len = 0;
+    unsigned char padded[SHA256_CBLOCK] = {0}, inner[SHA256_BYTES];
 
-    if (!HMAC(EVP_sha256(), key, (int)key_len, bytes, n, out, &len))
-        abort();
+    if (key_len > sizeof padded)
+        sha256(key, key_len, padded);
+    else if (key_len)
+        memcpy(padded, key, key_len);
+    hmac_half(padded, 0x36, bytes, n, inner);
+    hmac_half(padded, 0x5c, inner, sizeof inner, out);
+    OPENSSL_cleanse(padded, sizeof padded);
 }
 
 static uint32_t crc_byte(uint32_t crc, unsigned char byte)
