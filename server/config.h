@@ -68,7 +68,7 @@
     INT(worker_threads, 2, 1, 64, "Threads that run jobs, in a process with a worker.")            \
     INT(session_idle_ms, 1800000, 1000, 604800000,                                                 \
         "A session without a new part for so long is final.")                                      \
-    INT(session_parts_max_mb, 64, 1, 4096, "All parts of a session together, as uploaded.")        \
+    INT(session_parts_max_mb, 16, 1, 4096, "All parts of a session together, as uploaded.")        \
     INT(job_lease_ms, 120000, 1000, 86400000,                                                      \
         "A job that runs longer may be taken by another worker.")                                  \
     INT(job_attempts, 5, 1, 100, "Tries of a job before it is left for a person.")                 \

@@ -137,6 +137,6 @@ bool migrate_check(struct db *db, struct err *err)
     if (n == MIGRATION_COUNT)
         return true;
     return err_set(err, ERR_CONFLICT,
-                   "the database has %zu of %d migrations: run `framewatchd --migrate` first", n,
+                   "the database has %zu of %d migrations: run `framewatchd migrate` first", n,
                    MIGRATION_COUNT);
 }

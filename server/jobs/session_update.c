@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Each new file costs a look at all of them, so their number is bounded like their bytes. */
+#define MAX_SESSION_FILES 1000
+
 bool session_open(struct job_run *run, const unsigned char id[16], size_t room,
                   struct session_change *out, struct err *err)
 {
@@ -23,12 +26,12 @@ bool session_open(struct job_run *run, const unsigned char id[16], size_t room,
     return true;
 }
 
-/* How many of the first files are within max_session_bytes; at least one. */
-static size_t within_bytes(const struct stored_parts *parts, size_t max)
+/* How many of the first files are within max_session_bytes and MAX_SESSION_FILES; at least one. */
+static size_t within_limits(const struct stored_parts *parts, size_t max)
 {
     size_t n = 0, bytes = 0;
 
-    for (; n < parts->n; n++) {
+    for (; n < parts->n && n < MAX_SESSION_FILES; n++) {
         bytes += (size_t)parts->at[n].size;
         if (n && bytes > max)
             break;
@@ -61,8 +64,11 @@ static bool analyse(struct job_run *run, struct session_change *c, struct err *e
 
 bool session_compute(struct job_run *run, struct session_change *c, struct err *err)
 {
-    c->used = within_bytes(&c->parts, run->config->max_session_bytes);
-    if (!parts_read(run->db, &c->parts, run->mem, err))
+    c->used = within_limits(&c->parts, run->config->max_session_bytes);
+
+    struct stored_parts used = {c->parts.at, c->used};
+
+    if (!parts_read(run->db, &used, run->mem, err))
         return false;
     /* what is left out must not take memory either, or the outcome would depend on the order */
     if (decoded_beyond(&c->parts, c->used))

@@ -49,7 +49,7 @@ struct worker_config worker_config_default(const char *conninfo)
         .poll_min_ms = 20,
         .poll_max_ms = 500,
         .upkeep_ms = 600000,
-        .max_session_bytes = 64u << 20,
+        .max_session_bytes = 16u << 20,
         .arena_bytes = 256u << 20,
         .days_ahead = PARTITION_DAYS_AHEAD,
         .retention = {.raw_days = 30, .session_days = 180},

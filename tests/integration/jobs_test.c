@@ -569,6 +569,53 @@ static void parts_past_a_jobs_memory_are_left_out_in_any_order(void **state)
     assert_left_out_alike(18, 60, &config);
 }
 
+/* Any allocation of a job may fail: the file is refused as a whole, or in the session as a whole.
+ */
+static void a_job_out_of_memory_at_any_point_leaves_no_partial_row(void **state)
+{
+    struct session_builder *b = sb_new(26);
+    struct arena *job_mem = arena_new(64u << 20), *work = arena_new(64u << 20);
+    size_t refused = 0;
+    bool done = false;
+
+    (void)state;
+    sb_part(b, 0, 0);
+    sb_end(b, sb_play(b, 0, 30, 1), END_STOPPED);
+    sb_crash(b, 29 * SECOND, 11, "SIGSEGV", 0);
+    put_built(1, 1, b);
+    for (size_t nth = 1; !done; nth += 1 + nth / 40) {
+        struct queue_policy again = {0, 60000, 1000000, 0, 0};
+        struct job_run run = {.db = db, .config = &config, .mem = job_mem, .work = work};
+        enum job_outcome outcome;
+        struct err err;
+
+        pg_sql(conninfo, "DELETE FROM job; INSERT INTO job (kind, shard, ref, app_id, day) SELECT "
+                         "'part', shard, upload_id, app_id, day FROM upload");
+        arena_reset(mem);
+        assert_true(claim(db, &again, &run.job));
+        arena_reset(job_mem);
+        arena_reset(work);
+        arena_fail_at(nth % 2 ? job_mem : work, nth / 2 + 1);
+        if (!part_job(&run, &outcome, &err))
+            fail_msg("%zu: %s", nth, err.text);
+        done = outcome == JOB_DONE && nth > 400;
+        refused += outcome == JOB_REFUSED;
+        assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM session"), outcome == JOB_DONE);
+        assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM quarantine WHERE reason = "
+                                          "'past_limit'"),
+                         outcome == JOB_REFUSED);
+        assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM frame_rollup WHERE scene = ''"),
+                         outcome == JOB_DONE);
+        if (outcome == JOB_DONE && !done)
+            pg_sql(conninfo, "TRUNCATE session, session_part, jank_event, crash, feedback, stack, "
+                             "frame_rollup, model_rollup CASCADE");
+    }
+    assert_true(refused > 20);
+    arena_free(job_mem);
+    arena_free(work);
+    sb_free(b);
+}
+
 static void a_part_for_a_session_whose_uploads_are_past_retention_is_too_late(void **state)
 {
     const struct retention keep = {.raw_days = 5, .session_days = 50};
@@ -829,6 +876,7 @@ int main(void)
         TEST(a_deleted_upload_leaves_no_session),
         TEST(parts_past_what_a_session_may_hold_are_left_out_in_any_order),
         TEST(parts_past_a_jobs_memory_are_left_out_in_any_order),
+        TEST(a_job_out_of_memory_at_any_point_leaves_no_partial_row),
         TEST(a_part_for_a_session_whose_uploads_are_past_retention_is_too_late),
         TEST(a_session_loads_as_it_was_analysed),
         TEST(posted_crashes_stay_with_a_session_that_is_analysed_again),
