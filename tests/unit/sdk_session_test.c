@@ -541,6 +541,29 @@ static void a_long_frame_carries_stack_and_burst(void **state)
     assert_in_range(burst, 8, 40); /* a busy machine may add janks of its own */
 }
 
+static void a_row_of_long_frames_keeps_the_stacks_of_each(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw;
+    size_t with_stack = 0;
+
+    g->options.jank_stack_ms = 20;
+    fw = fw_start(&g->options);
+    for (int i = 0; i < 31; i++) {
+        fw_frame(fw);
+        for (uint64_t until = fw_now_ns() + 60 * MS; fw_now_ns() < until;)
+            usleep(1000);
+    }
+    fw_frame(fw);
+    fw_stop(fw);
+
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    for (size_t i = 0; i < log->n_packet; i++)
+        with_stack += log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_JANK &&
+                      log->packet[i]->jank->n_sample > 0;
+    assert_in_range(with_stack, 28, 31);
+}
+
 static void a_session_that_ends_within_a_long_frame_tells_it(void **state)
 {
     struct game *g = *state;
@@ -682,6 +705,7 @@ int main(int argc, char **argv)
         GAME_TEST(only_wanted_scenes_are_recorded),
         GAME_TEST(a_metered_network_carries_the_configuration_only),
         GAME_TEST(a_long_frame_carries_stack_and_burst),
+        GAME_TEST(a_row_of_long_frames_keeps_the_stacks_of_each),
         GAME_TEST(a_session_that_ends_within_a_long_frame_tells_it),
         GAME_TEST(times_that_cannot_be_are_counted_and_left_out),
         GAME_TEST(a_null_session_does_nothing),

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FW_DESK_FRAMES 4    /* long frames kept until they are written */
+#define FW_DESK_FRAMES 8    /* long frames kept until the sampling thread looks */
 #define FW_DESK_SAMPLES 8   /* stacks of one long frame */
 #define FW_DESK_MODULES 128 /* images seen in stacks, in the process's life */
 #define FW_DESK_DEPTH 96

@@ -19,6 +19,8 @@ void fw_jank_log_new_file(struct fw_jank_log *l)
 {
     memset(l->module_id, 0, sizeof l->module_id);
     l->n_modules = l->n_stacks = 0;
+    for (size_t i = 0; i < l->n; i++)
+        l->pending[i].n_samples = 0;
 }
 
 static uint64_t t_us(const struct fw_jank_log *l, uint64_t ns)
@@ -101,21 +103,17 @@ static uint32_t stack_id(struct fw_jank_log *l, struct fw_slice *s,
     return l->n_stacks;
 }
 
-static size_t write_stacks(struct fw_jank_log *l, struct fw_slice *s, uint64_t began_ns,
-                           struct fw_wire_stack_sample out[FW_DESK_SAMPLES])
+static void write_stacks(struct fw_jank_log *l, struct fw_slice *s, struct fw_pending_jank *p)
 {
-    size_t n = 0;
-
-    if (!fw_desk_take(l->desk, began_ns, &l->taken))
-        return 0;
+    if (!fw_desk_take(l->desk, p->began_ns, &l->taken))
+        return;
     for (unsigned i = 0; i < l->taken.n; i++) {
         uint32_t id = stack_id(l, s, &l->taken.sample[i]);
 
         if (id)
-            out[n++] = (struct fw_wire_stack_sample){.t_us = t_us(l, l->taken.sample[i].t_ns),
-                                                     .stack = id};
+            p->sample[p->n_samples++] = (struct fw_wire_stack_sample){
+                .t_us = t_us(l, l->taken.sample[i].t_ns), .stack = id};
     }
-    return n;
 }
 
 /* The looks around the jank that the file lacks, oldest first. */
@@ -138,19 +136,16 @@ static size_t collect_looks(struct fw_jank_log *l, int64_t from_us, int64_t to_u
 
 static void write_jank(struct fw_jank_log *l, struct fw_slice *s, const struct fw_pending_jank *p)
 {
-    struct fw_wire_stack_sample sample[FW_DESK_SAMPLES];
     struct fw_wire_hardware hardware[FW_LOOKS];
     struct fw_wire_jank jank = {
         .start_us = t_us(l, p->began_ns),
         .duration_us = t_us(l, p->began_ns + p->duration_ns) - t_us(l, p->began_ns),
-        .samples = sample,
+        .samples = p->sample,
+        .n_samples = p->n_samples,
         .hardware = hardware,
     };
 
     jank.level = fw_wire_jank_level(jank.duration_us);
-    jank.n_samples = write_stacks(l, s, p->began_ns, sample);
-    if (!jank.level && !jank.n_samples)
-        return; /* long for the watchdog's setting, but no jank, and nothing is known about it */
     jank.n_hardware =
         collect_looks(l, (int64_t)jank.start_us - BEFORE_US,
                       (int64_t)(jank.start_us + jank.duration_us) + AFTER_US, hardware);
@@ -166,10 +161,16 @@ static void write_first(struct fw_jank_log *l, struct fw_slice *s)
 void fw_jank_log_add(struct fw_jank_log *l, struct fw_slice *s, uint64_t began_ns,
                      uint64_t duration_ns)
 {
+    struct fw_pending_jank p = {.began_ns = began_ns,
+                                .duration_ns = duration_ns,
+                                .due_ns = began_ns + duration_ns + SECOND_NS};
+
+    write_stacks(l, s, &p);
+    if (!fw_wire_jank_level(duration_ns / 1000) && !p.n_samples)
+        return; /* long for the watchdog's setting, but no jank, and nothing is known about it */
     if (l->n == FW_PENDING_JANKS)
         write_first(l, s);
-    l->pending[l->n++] =
-        (struct fw_pending_jank){began_ns, duration_ns, began_ns + duration_ns + SECOND_NS};
+    l->pending[l->n++] = p;
 }
 
 void fw_jank_log_look(struct fw_jank_log *l, const struct fw_wire_hardware *h, bool in_file)

@@ -1,9 +1,11 @@
 /*
  * jank_log: long frames on their way into the file, and the hardware looks around them.
  *
- * Belongs to the sampling thread. A jank waits until one second after its end, so that its packet
- * can carry the looks from 2 s before to 1 s after that are not in the file already. Module and
- * stack ids are given per file and forgotten by fw_jank_log_new_file().
+ * Belongs to the sampling thread. Its stacks are taken from the desk and written as soon as a long
+ * frame has ended; the jank itself waits until one second after, so that its packet can carry the
+ * looks from 2 s before to 1 s after that are not in the file already. Module and stack ids are
+ * given per file: what waits is written before the file is finished, and fw_jank_log_new_file()
+ * forgets them.
  */
 #pragma once
 #include "src/buffer/slice.h"
@@ -16,6 +18,8 @@
 
 struct fw_pending_jank {
     uint64_t began_ns, duration_ns, due_ns;
+    struct fw_wire_stack_sample sample[FW_DESK_SAMPLES];
+    size_t n_samples;
 };
 
 struct fw_look {
@@ -38,6 +42,7 @@ struct fw_jank_log {
 };
 
 void fw_jank_log_init(struct fw_jank_log *l, struct fw_desk *desk, uint64_t session_start_ns);
+/* The file is finished, or a slice of it was lost: its ids mean nothing any more. */
 void fw_jank_log_new_file(struct fw_jank_log *l);
 
 /* A long frame has ended (or the session did within it). The oldest is written when there is no

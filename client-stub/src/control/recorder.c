@@ -499,7 +499,7 @@ static void rotate_if_due(struct fw_recorder *r, uint64_t now)
     bool old = r->part.fd >= 0 &&
                (r->part.bytes > PART_FULL_BYTES || now - r->part_began_ns >= PART_MS * MS);
 
-    if (r->rotate)
+    if (r->rotate || old)
         fw_jank_log_write(&r->janks, &r->slice, UINT64_MAX);
     if (r->rotate || old || now - r->slice_began_ns >= r->config.slice_ms * MS)
         write_slice(r, now);
