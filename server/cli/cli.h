@@ -20,7 +20,7 @@
     X(build, "make a build known to the server; list builds")                                      \
     X(job, "list jobs, retry those that wait for a person")                                        \
     X(demo, "send synthetic sessions to a server")                                                 \
-    X(symbols, "turn addresses into functions, files and lines; make and show symcaches")          \
+    X(symbols, "send symbols to the server; turn addresses into functions, files and lines")       \
     X(retrace, "put back the names that R8 or ProGuard obfuscated in a stack")                     \
     X(version, "print the version of this tool")
 

@@ -7,3 +7,4 @@
 int symbols_index(int argc, char **argv);
 int symbols_info(int argc, char **argv);
 int symbols_lookup(int argc, char **argv);
+int symbols_upload(int argc, char **argv);

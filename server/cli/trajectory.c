@@ -301,24 +301,48 @@ static const json_t *find_stack(const json_t *stacks, const char *hash)
     return NULL;
 }
 
+/* "game.c:12" after a function, as far as the line has room. */
+static void print_place(const struct term *t, const json_t *frame, unsigned room)
+{
+    const char *file = string(frame, "file"), *slash = strrchr(file, '/');
+    char line[32];
+
+    if (!file[0] || room < 16)
+        return;
+    term_style(t, STYLE_DIM);
+    fputs("  ", t->out);
+    term_text(t, slash ? slash + 1 : file, room - 12);
+    snprintf(line, sizeof line, ":%lld", (long long)number(frame, "line"));
+    fputs(number(frame, "line") ? line : "", t->out);
+    term_style(t, STYLE_PLAIN);
+}
+
 /* A function's name where there is one, else module and offset. */
 static void print_stack_frame(const struct term *t, const json_t *frame)
 {
     const char *text = string(frame, "text"), *function = string(frame, "function"),
                *module = string(frame, "module");
-    unsigned most = t->width - 8;
+    unsigned most = t->width - 8, used;
 
     fputs("      ", t->out);
     if (text[0] || function[0]) {
-        term_text(t, text[0] ? text : function, most);
+        used = term_text(t, text[0] ? text : function, most);
+        print_place(t, frame, most - used);
     } else {
-        unsigned used = term_text(t, module, most / 2);
-
+        used = term_text(t, module, most / 2);
         if (used)
             fputc('+', t->out);
         term_text(t, string(frame, "offset"), most / 2);
     }
     fputc('\n', t->out);
+}
+
+/* The stack as it reads with symbols, if anything does. */
+static const json_t *with_symbols(const json_t *janks, const json_t *stack)
+{
+    const json_t *read = find_stack(json_object_get(janks, "symbols"), string(stack, "hash"));
+
+    return json_array_size(json_object_get(read, "frames")) ? read : stack;
 }
 
 static void print_stack(const struct term *t, const json_t *stack)
@@ -375,7 +399,7 @@ static void print_jank(const struct term *t, const struct trajectory *x, const j
     }
     print_steps_before(t, x->timeline, number(jank, "start_us"));
     if (stack)
-        print_stack(t, stack);
+        print_stack(t, with_symbols(x->janks, stack));
 }
 
 static int longer_first(const void *a, const void *b)
@@ -430,7 +454,10 @@ static void print_crash(const struct term *t, const json_t *timeline, const json
     fputc('\n', t->out);
     if (json_is_integer(json_object_get(crash, "t_us")))
         print_steps_before(t, timeline, number(crash, "t_us"));
-    print_stack(t, json_object_get(crash, "stack"));
+    if (json_array_size(json_object_get(crash, "symbols")))
+        print_stack(t, json_object_get(crash, "symbols"));
+    else
+        print_stack(t, json_object_get(crash, "stack"));
 }
 
 static void print_feedback(const struct term *t, const json_t *feedback)
