@@ -132,6 +132,7 @@ stage_tools() {
 stage_clients() {
     [ -x build/dev/server/framewatchd ] || build dev || return
     counted 'clients of the server' tests/e2e/clients.sh build/dev
+    counted 'late symbols' tests/e2e/symbols.sh build/dev
 }
 
 stage_crash() {
