@@ -33,6 +33,7 @@ struct job {
     struct retrace_frame *frames;
     struct retrace_alternative *alternatives;
     size_t n_frames, n_alternatives, room;
+    const char *inferred_class, *inferred_file; /* the last ones */
     bool truncated;
     int64_t outline_line;      /* to hand on, if the pick at hand is what the frame was */
     int64_t kept_outline_line; /* the same, of the alternative added last */
@@ -370,7 +371,13 @@ static const char *file_of(struct job *j, const char *class, const char *known)
 {
     if (!j->q->file)
         return NULL;
-    return known[0] ? known : infer_file(j, class);
+    if (known[0])
+        return known;
+    if (class != j->inferred_class) {
+        j->inferred_class = class;
+        j->inferred_file = infer_file(j, class);
+    }
+    return j->inferred_file;
 }
 
 static struct retrace_frame *new_frame(struct job *j)
@@ -397,6 +404,12 @@ static void put_frame(struct job *j, uint32_t signature, int64_t line)
     f->file = file_of(j, f->class_name, retrace_string(j->r, s + 16));
 }
 
+/* Whether frames differ in the eyes of the reader if only their lines do. */
+static bool tells_lines(const struct job *j)
+{
+    return j->verbose || j->q->line > 0;
+}
+
 /* Whether the alternatives begin with the same frame, in the eyes of the reader. The files of equal
  * classes are equal. */
 static bool same_frame(const struct job *j, const struct retrace_frame *a,
@@ -404,7 +417,7 @@ static bool same_frame(const struct job *j, const struct retrace_frame *a,
 {
     if (a->class_name != b->class_name || a->method != b->method)
         return false;
-    if ((j->verbose || j->q->line > 0) && a->line != b->line)
+    if (tells_lines(j) && a->line != b->line)
         return false;
     return !j->verbose || (a->return_type == b->return_type && a->arguments == b->arguments);
 }
@@ -425,14 +438,20 @@ static void put_alternative(struct job *j, size_t first)
     all[j->n_alternatives++] = (struct retrace_alternative){&j->frames[first], j->n_frames - first};
 }
 
+/* How many frames of a pick the compiler did not make up: it does so with outermost ones. */
+static uint32_t kept(const struct job *j, const struct pick *p)
+{
+    bool made = group_flags(j->r, p->group) & (RETRACE_SYNTHESIZED | RETRACE_OUTLINE);
+
+    return p->n - (made ? 1 : 0);
+}
+
 /* `line`: of the innermost frame, where a pick stands for several; else < 0. */
 static void put_stack(struct job *j, const struct pick *p, int64_t line, uint32_t skip)
 {
     size_t first = j->n_frames;
-    uint32_t flags = group_flags(j->r, p->group);
-    uint32_t end = p->n - (flags & (RETRACE_SYNTHESIZED | RETRACE_OUTLINE) ? 1 : 0);
 
-    for (uint32_t i = skip; i < end && !j->truncated; i++) {
+    for (uint32_t i = skip; i < kept(j, p) && !j->truncated; i++) {
         struct range range = range_at(j->r, p->first + i);
 
         put_frame(j, range.signature, i == 0 && line >= 0 ? line : original_line(j, &range));
@@ -468,9 +487,9 @@ static void put_pick(struct job *j, const struct pick *p, const struct retrace_c
         return;
     }
     for (int64_t line = top.original_from; line <= top.original_to && !j->truncated; line++) {
-        if (!step(j))
-            return;
         put_stack(j, p, line, skip);
+        if (!tells_lines(j) || skip > 0 || kept(j, p) == 0)
+            return; /* the others would look the same, or are dropped as this one was */
     }
 }
 
@@ -557,7 +576,7 @@ static size_t frames_needed(const struct job *j)
     for (size_t i = 0; i < j->n_picks && n < RETRACE_FRAMES_MAX; i++) {
         const struct pick *p = &j->picks[i];
         struct range top = range_at(j->r, p->n ? p->first : 0);
-        bool several = p->n && j->ambiguous && range_ambiguous(&top);
+        bool several = p->n && j->ambiguous && range_ambiguous(&top) && tells_lines(j);
         uint64_t copies = several ? (uint64_t)span(top.original_from, top.original_to) : 1;
 
         n += (p->n ? p->n : 1) * copies;
