@@ -193,6 +193,39 @@ static void put_database(struct buf *b)
     pthread_mutex_unlock(&gauges.lock);
 }
 
+static void put_count(struct buf *b, const char *name, const char *help, int64_t n)
+{
+    put_head(b, name, "counter", help);
+    buf_printf(b, "%s %lld\n", name, (long long)n);
+}
+
+static void put_symbols(const struct worker_counts *c, struct buf *b)
+{
+    put_head(b, "framewatch_symbol_files_total", "counter",
+             "Uploaded files of symbols that this process read, by outcome.");
+    buf_printf(b, "framewatch_symbol_files_total{outcome=\"stored\"} %lld\n",
+               (long long)c->symbols.stored);
+    buf_printf(b, "framewatch_symbol_files_total{outcome=\"duplicate\"} %lld\n",
+               (long long)c->symbols.duplicate);
+    buf_printf(b, "framewatch_symbol_files_total{outcome=\"refused\"} %lld\n",
+               (long long)c->symbols.refused);
+    put_count(b, "framewatch_symbol_children_killed_total",
+              "Indexing processes that met a limit or died.", c->symbols.killed);
+    put_count(b, "framewatch_symbol_bytes_total", "Uploaded bytes of symbols that were read.",
+              c->symbols.bytes);
+    put_count(b, "framewatch_stacks_symbolicated_total", "Stacks read with symbols.",
+              c->symbols.stacks);
+    put_count(b, "framewatch_symcache_hits_total", "Look-up tables that were mapped already.",
+              c->symcaches.hits);
+    put_count(b, "framewatch_symcache_maps_total", "Look-up tables mapped.", c->symcaches.maps);
+    put_count(b, "framewatch_symcache_fills_total", "Of those, fetched from the database first.",
+              c->symcaches.fills);
+    put_count(b, "framewatch_symcache_evicted_total", "Files of the cache removed for room.",
+              c->symcaches.evicted);
+    put_count(b, "framewatch_symcache_damaged_total", "Files of the cache that were not whole.",
+              c->symcaches.damaged);
+}
+
 static void put_worker(const struct worker *w, struct buf *b)
 {
     struct worker_counts c;
@@ -210,6 +243,7 @@ static void put_worker(const struct worker *w, struct buf *b)
     buf_printf(b, "framewatch_upkeep_runs_total %lld\n", (long long)c.upkeep_runs);
     put_head(b, "framewatch_upkeep_failures_total", "counter", "Those of them that failed.");
     buf_printf(b, "framewatch_upkeep_failures_total %lld\n", (long long)c.upkeep_failures);
+    put_symbols(&c, b);
 }
 
 static void put_process(const struct context *ctx, struct buf *b)

@@ -11,6 +11,13 @@
 #include "server/jobs/symcache_files.h"
 #include "server/jobs/worker.h"
 
+#include <stdatomic.h>
+
+/* Shared by the threads of a worker. */
+struct symbol_counters {
+    atomic_int_least64_t stored, duplicate, refused, killed, bytes, stacks;
+};
+
 struct job_run {
     struct db *db;
     const struct worker_config *config;
@@ -18,6 +25,7 @@ struct job_run {
     struct arena *mem;  /* rows and uploaded bytes */
     struct arena *work; /* what is decoded and computed from them; may be reset midway */
     struct symcache_files *symcaches;
+    struct symbol_counters *counts;
     bool (*stopping)(void *worker); /* a long job asks now and then, and gives up if so */
     void *worker;
 };

@@ -106,7 +106,10 @@ static bool batch(struct restacking *r, bool last, bool *more, struct err *err)
     }
     if (last && !*more && !queue_done(run->db, &run->job, err))
         return false;
-    return db_commit(run->db, err);
+    if (!db_commit(run->db, err))
+        return false;
+    atomic_fetch_add(&run->counts->stacks, (int64_t)rows.n);
+    return true;
 }
 
 static bool all_batches(struct restacking *r, bool last, struct err *err)

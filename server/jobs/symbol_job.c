@@ -256,6 +256,7 @@ static bool index_upload(struct symbol_work *w, struct err *err)
              (long long)(s->memory_bytes >> 20), (long long)s->cpu_s,
              (long long)(s->wall_ms / 1000));
     refuse(w, index_end_reason(end), text);
+    atomic_fetch_add(&w->run->counts->killed, 1);
     return true;
 }
 
@@ -544,7 +545,13 @@ bool symbol_job(struct job_run *run, enum job_outcome *out, struct err *err)
         return queue_done(run->db, &run->job, err);
     ok = run_in_workspace(w, err);
     symcache_files_drop(w->folder);
-    if (ok)
-        *out = w->stored || w->known ? JOB_DONE : JOB_REFUSED;
-    return ok;
+    if (!ok)
+        return false;
+    *out = w->stored || w->known ? JOB_DONE : JOB_REFUSED;
+    atomic_fetch_add(w->stored  ? &run->counts->stored
+                     : w->known ? &run->counts->duplicate
+                                : &run->counts->refused,
+                     1);
+    atomic_fetch_add(&run->counts->bytes, w->upload.size);
+    return true;
 }

@@ -27,6 +27,7 @@ struct worker {
     bool stopping;
     uint64_t wakes;
     struct symcache_files *symcaches;
+    struct symbol_counters symbols;
 };
 
 /* What one job thread owns. */
@@ -163,6 +164,7 @@ static bool run_job(struct lane *lane, const struct job *job, enum job_outcome *
                               .mem = lane->mem,
                               .work = lane->work,
                               .symcaches = lane->worker->symcaches,
+                              .counts = &lane->worker->symbols,
                               .stopping = is_stopping,
                               .worker = lane->worker};
         bool ok;
@@ -478,6 +480,12 @@ void worker_counts(const struct worker *w, struct worker_counts *out)
         .dead = atomic_load(&counted->counts.dead),
         .upkeep_runs = atomic_load(&counted->counts.upkeep_runs),
         .upkeep_failures = atomic_load(&counted->counts.upkeep_failures),
+        .symbols = {.stored = atomic_load(&counted->symbols.stored),
+                    .duplicate = atomic_load(&counted->symbols.duplicate),
+                    .refused = atomic_load(&counted->symbols.refused),
+                    .killed = atomic_load(&counted->symbols.killed),
+                    .bytes = atomic_load(&counted->symbols.bytes),
+                    .stacks = atomic_load(&counted->symbols.stacks)},
     };
     symcache_files_counts(w->symcaches, &out->symcaches);
 }

@@ -57,9 +57,14 @@ void worker_stop(struct worker *w);
 /* A hint that jobs were queued (the accept path of the same process); cheap, never blocks long. */
 void worker_wake(struct worker *w);
 
+struct symbol_counts { /* of this process, since start */
+    int64_t stored, duplicate, refused, killed, bytes, stacks;
+};
+
 struct worker_counts {
     int64_t done, quarantined, failed, dead; /* jobs of this process, since start */
     int64_t upkeep_runs, upkeep_failures;
+    struct symbol_counts symbols;
     struct symcache_files_counts symcaches;
 };
 void worker_counts(const struct worker *w, struct worker_counts *out);
