@@ -140,6 +140,12 @@ uint32_t symcache_find(const struct symcache *c, uint64_t relative)
     return load32(c->ranges + SYMCACHE_RANGE * low + 4);
 }
 
+void symcache_prefetch(const struct symcache *c, uint32_t location)
+{
+    if (location != SYMCACHE_NONE)
+        __builtin_prefetch(c->locations + (size_t)location * SYMCACHE_LOCATION);
+}
+
 static const char *string_at(const struct symcache *c, uint32_t offset)
 {
     return offset ? (const char *)c->strings + offset : NULL;

@@ -81,6 +81,9 @@ struct symcache_frame {
  * minus one in all frames but the innermost: it may belong to the next line. */
 uint32_t symcache_find(const struct symcache *c, uint64_t relative);
 
+/* Asks for the location's bytes ahead of symcache_frame(), where many addresses are looked up. */
+void symcache_prefetch(const struct symcache *c, uint32_t location);
+
 /* Fills *frame and returns the location it is inlined into, or SYMCACHE_NONE. `location` must come
  * from this symcache. */
 uint32_t symcache_frame(const struct symcache *c, uint32_t location, struct symcache_frame *frame);

@@ -12,6 +12,7 @@
 #define OUT_BYTES (64u << 10)
 #define LINE_MAX_BYTES 4096u
 #define NAME_SLOTS_FIRST 1024u
+#define BATCH 32u /* addresses answered together, so that their cache misses overlap */
 
 /* Readable names already made, by function_key. */
 struct names {
@@ -27,7 +28,9 @@ struct lookup {
     struct symcache cache;
     struct names names;
     bool raw_names, relative;
-    bool failed; /* to write */
+    bool failed;             /* to write */
+    uint64_t waiting[BATCH]; /* addresses read, not yet answered */
+    size_t n_waiting;
     size_t n;
     char out[OUT_BYTES];
 };
@@ -140,11 +143,9 @@ static void put_frame(struct lookup *l, const struct symcache_frame *f)
     put(l, place, (size_t)(end - place));
 }
 
-static void look_up(struct lookup *l, uint64_t address)
+static void put_frames(struct lookup *l, uint32_t location)
 {
     static const struct symcache_frame unknown;
-    uint64_t relative = l->relative ? address : address - l->cache.base;
-    uint32_t location = symcache_find(&l->cache, relative);
 
     if (location == SYMCACHE_NONE)
         put_frame(l, &unknown);
@@ -155,6 +156,20 @@ static void look_up(struct lookup *l, uint64_t address)
         put_frame(l, &f);
     }
     put(l, "\n", 1);
+}
+
+static void answer_waiting(struct lookup *l)
+{
+    uint32_t locations[BATCH];
+
+    for (size_t i = 0; i < l->n_waiting; i++) {
+        locations[i] =
+            symcache_find(&l->cache, l->relative ? l->waiting[i] : l->waiting[i] - l->cache.base);
+        symcache_prefetch(&l->cache, locations[i]);
+    }
+    for (size_t i = 0; i < l->n_waiting; i++)
+        put_frames(l, locations[i]);
+    l->n_waiting = 0;
 }
 
 /* 0x and hexadecimal, else decimal; blanks around are fine. */
@@ -194,8 +209,11 @@ static void answer(struct lookup *l, const char *text, size_t len)
     uint64_t address;
 
     if (read_address(text, len, &address)) {
-        look_up(l, address);
+        if (l->n_waiting == BATCH)
+            answer_waiting(l);
+        l->waiting[l->n_waiting++] = address;
     } else {
+        answer_waiting(l);
         put(l, text, len);
         put(l, "\n", 1);
     }
@@ -224,6 +242,7 @@ static bool answer_stdin(struct lookup *l, struct err *err)
             return err_set(err, ERR_INVALID, "standard input: a line of over %u bytes",
                            LINE_MAX_BYTES);
         memmove(in, rest, n);
+        answer_waiting(l);
         flush(l); /* a program that asks line by line waits for its answer */
         fflush(stdout);
     }
@@ -255,6 +274,7 @@ static bool run(struct lookup *l, const struct mapped *file, const struct cli_ar
         answer(l, args->at[i], strlen(args->at[i]));
     if (args->n == 1)
         ok = answer_stdin(l, err);
+    answer_waiting(l);
     flush(l);
     fini(l);
     if (fflush(stdout) != 0 || l->failed)
