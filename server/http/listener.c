@@ -63,7 +63,7 @@ static void peer_open(struct http_server *s, struct MHD_Connection *conn, void *
     if (!p)
         return;
     p->fd = info->connect_fd;
-    peer_phase(p, PHASE_IDLE, 0);
+    atomic_store(&p->since_ms, now_ms()); /* of PHASE_IDLE */
     pthread_mutex_lock(&s->peers_lock);
     p->next = s->peers;
     p->link = &s->peers;

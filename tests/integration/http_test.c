@@ -308,6 +308,22 @@ static bool drip(int fd, const char *text, unsigned seconds)
     return false;
 }
 
+static void a_connection_may_wait_before_its_first_request(void **state)
+{
+    struct server *s = *state;
+    int fd = server_connect(s);
+    struct pollfd look = {.fd = fd, .events = POLLRDHUP};
+    struct answer a;
+
+    /* longer than headers may take, shorter than a connection may be idle */
+    assert_int_equal(poll(&look, 1, 1000), 0);
+    client_text(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_read(fd, false, &a);
+    assert_int_equal(a.status, 200);
+    answer_free(&a);
+    close(fd);
+}
+
 static void headers_that_drip_are_cut(void **state)
 {
     struct server *s = *state;
@@ -724,6 +740,7 @@ int main(void)
         T(too_many_or_too_long_headers_are_refused),
         T(garbage_is_answered_or_closed_and_the_server_goes_on),
         T(a_broken_chunk_is_refused),
+        WITH(set_up_impatient, a_connection_may_wait_before_its_first_request),
         WITH(set_up_impatient, headers_that_drip_are_cut),
         WITH(set_up_impatient, a_body_that_drips_is_cut_and_what_came_is_kept),
         WITH(set_up_small_commit_queue, a_full_commit_queue_is_503_before_the_body),
