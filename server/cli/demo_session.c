@@ -8,6 +8,7 @@
 #define SECOND_US 1000000u
 #define SLICE_US (30u * SECOND_US)
 #define HARDWARE_US (5u * SECOND_US)
+#define BURST_US 200000u
 #define ROW_FRAMES 2048
 #define SLICE_BYTES (512u * 1024)
 #define PART_BYTES (4u * 1024 * 1024)
@@ -48,7 +49,9 @@ struct player {
     double heat_c;        /* above 30 degrees when long at play */
     double device_factor; /* this model against its tier */
     uint64_t t_us, slice_begin_us, part_begin_us, next_hardware_us, next_step_us;
-    uint64_t end_us;
+    uint64_t end_us, next_burst_us;
+    unsigned burst_left; /* samples of the burst after a jank */
+    bool busy;           /* the jank that the burst is about kept the processor busy */
     const struct demo_scene *scene;
     uint32_t row[ROW_FRAMES];
     size_t n_row;
@@ -340,6 +343,8 @@ static void write_hardware(struct player *p, bool burst)
     h.burst = burst;
     h.process_cpu_permille = 180 + (int64_t)below(p, 120);
     h.total_cpu_permille = h.process_cpu_permille + 80 + (int64_t)below(p, 150);
+    if (burst && p->busy)
+        h.total_cpu_permille = 930 + (int64_t)below(p, 70);
     h.battery_millicelsius = (int64_t)(temperature_c(p) * 10) * 100;
     h.skin_millicelsius = h.battery_millicelsius + 1500;
     h.thermal_status = thermal_status(p);
@@ -412,7 +417,6 @@ static void add_interval(struct player *p, uint32_t us)
         p->row_start_us = p->t_us;
     p->row[p->n_row++] = us;
     p->t_us += us;
-    p->main_cpu_us += us * 7 / 10;
 }
 
 /* 105 ms and up, most of them short. */
@@ -423,11 +427,19 @@ static uint32_t jank_us(struct player *p)
     return (uint32_t)((ms > 4000 ? 4000 : ms) * 1000);
 }
 
+/* A stack that ends in the system's library waits for something. */
+static bool waits(const struct demo_stack *s)
+{
+    return s->frame[0].module == MODULE_LIBC;
+}
+
+/* One look just before the jank and one just after; the burst of 10 goes on while frames go by. */
 static void play_jank(struct player *p)
 {
     const uint32_t duration = jank_us(p);
     const uint64_t start = p->t_us;
-    const uint32_t stack = use_stack(p, pick_stack(p));
+    const struct demo_stack *what = pick_stack(p);
+    const uint32_t stack = use_stack(p, what);
     struct fw_wire_stack_sample samples[4];
     struct fw_wire_jank j = {.start_us = start,
                              .duration_us = duration,
@@ -439,11 +451,15 @@ static void play_jank(struct player *p)
             (struct fw_wire_stack_sample){start + (j.n_samples + 1) * 100000, stack};
         j.n_samples++;
     }
+    p->busy = false;
+    write_hardware(p, true);
     add_interval(p, duration);
     check(p, fw_wire_jank(&p->slice, &j));
-    for (unsigned i = 0; i < 3; i++)
-        write_hardware(p, true);
-    p->main_wait_us += duration / 4;
+    p->main_cpu_us += waits(what) ? duration / 50 : duration * 97 / 100;
+    p->busy = !waits(what);
+    write_hardware(p, true);
+    p->burst_left = 8;
+    p->next_burst_us = p->t_us + BURST_US;
 }
 
 /* Play ----------------------------------------------------------------------------------------- */
@@ -508,6 +524,12 @@ static void go_away(struct player *p)
 
 static void write_moments(struct player *p)
 {
+    if (p->burst_left && p->t_us >= p->next_burst_us) {
+        p->busy = false;
+        write_hardware(p, true);
+        p->burst_left--;
+        p->next_burst_us += BURST_US;
+    }
     if (p->t_us >= p->next_hardware_us) {
         write_hardware(p, false);
         p->next_hardware_us = p->t_us + HARDWARE_US;
@@ -539,7 +561,10 @@ static void play_scene(struct player *p, uint64_t until_us)
             play_jank(p);
             next_jank = p->t_us + (uint64_t)(60e6 / rate * -log(1 - uniform(p) * 0.9999));
         }
-        add_interval(p, frame_us(p));
+        const uint32_t us = frame_us(p);
+
+        add_interval(p, us);
+        p->main_cpu_us += us * 6 / 10;
         write_moments(p);
     }
 }
