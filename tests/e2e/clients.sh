@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The real server with a real database from outside: tus clients of others, the judges of /metrics and
-# of the OpenAPI document, synthetic sessions and the demo game, read back through API and tool.
+# The real server with a real database from outside: the judge of /metrics, synthetic sessions and the demo game, read back through API and tool.
 #   tests/e2e/clients.sh [BUILD_DIR]      build/dev
 # Last line: N passed, N failed, N skipped.
 set -euo pipefail
@@ -50,12 +49,6 @@ until_true() { # SECONDS COMMAND…
 }
 no_jobs() { [ "$(private_psql -d framewatch -Atc "SELECT count(*) FROM job WHERE kind = 'part' AND state <> 'dead'")" = 0 ]; }
 state_is() { [ "$(api "/v1/sessions/$1" | jq -r .state)" = "$2" ]; }
-
-# Clients we did not write.
-for script in "$root"/tests/integration/tus-clients/*.sh; do
-    [ -x "$script" ] || continue
-    check "$(basename "$script" .sh) against the server" "$script" "$url" "$private_dir/keys/ingest"
-done
 
 # Synthetic sessions, twice: the second time changes nothing.
 demo() {

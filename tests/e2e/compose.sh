@@ -19,7 +19,7 @@ cleanup() {
     compose down -v -t 10 >/dev/null 2>&1 || true
     podman ps -aq --filter "label=io.podman.compose.project=$project" | xargs -r podman rm -f -t 2 >/dev/null 2>&1 || true
     podman network rm -f "${project}_default" >/dev/null 2>&1 || true
-    podman volume rm -f "${project}_pgdata" >/dev/null 2>&1 || true
+    podman volume rm -f "${project}_pgdata" "${project}_symbols" >/dev/null 2>&1 || true
     rm -rf "$work"
 }
 trap cleanup EXIT
