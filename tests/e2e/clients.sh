@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The real server with a real database from outside: the judge of /metrics, synthetic sessions and the demo game, read back through API and tool.
+# The real server with a real database from outside: synthetic sessions and the demo game, read back
+# through API and tool; the judge of /metrics.
 #   tests/e2e/clients.sh [BUILD_DIR]      build/dev
 # Last line: N passed, N failed, N skipped.
 set -euo pipefail
