@@ -27,7 +27,7 @@ static void lists_nothing_at_first(void **state)
 static void shows_an_uploaded_session_in_list_and_summary(void **state)
 {
     struct api *api = *state;
-    char id[33];
+    char id[33], path[64];
 
     api_play(api, 0, 0x1234, 60, id);
 
@@ -48,8 +48,8 @@ static void shows_an_uploaded_session_in_list_and_summary(void **state)
     assert_int_equal(strlen(api_text(s, "install")), 64);
     assert_string_equal(api_text(json_object_get(s, "build"), "build_uid"), "build-100");
     assert_string_equal(api_text(json_object_get(s, "device"), "gpu"), "GPU 7");
-    assert_string_equal(api_text(json_object_get(s, "links"), "janks") + strlen("/v1/sessions/"),
-                        strcat(id, "/janks"));
+    snprintf(path, sizeof path, "/v1/sessions/%s/janks", id);
+    assert_string_equal(api_text(json_object_get(s, "links"), "janks"), path);
     /* the whole session, and the scene it was in */
     assert_int_equal(json_array_size(json_object_get(json_object_get(s, "detail"), "slices")), 2);
 }
