@@ -502,14 +502,17 @@ static const char *directory_of(const struct dwarf_lines *l, const struct dwarf_
 static uint32_t join_path(struct dwarf *d, struct dwarf_lines *l, const struct dwarf_file *f)
 {
     struct mem *m = &d->image->mem;
-    const char *directory = directory_of(l, f);
+    const struct hidden_names *hidden = d->strings->hidden;
+    const char *name = hidden_names_reveal(hidden, f->name);
+    const char *directory = hidden_names_reveal(hidden, directory_of(l, f));
     bool from_comp_dir = !is_absolute(directory) && (l->version < 5 || f->directory != 0);
 
-    if (is_absolute(f->name))
-        return strings_add(d->strings, f->name, strnlen(f->name, PATH_BYTES_MAX));
+    if (is_absolute(name))
+        return strings_add(d->strings, name, strnlen(name, PATH_BYTES_MAX));
     l->path.n = 0;
-    if ((from_comp_dir && l->comp_dir && !append_path(m, l, l->comp_dir)) ||
-        !append_path(m, l, directory) || !append_path(m, l, f->name))
+    if ((from_comp_dir && l->comp_dir &&
+         !append_path(m, l, hidden_names_reveal(hidden, l->comp_dir))) ||
+        !append_path(m, l, directory) || !append_path(m, l, name))
         return 0;
     return strings_copy(d->strings, l->path.at, l->path.n);
 }

@@ -132,7 +132,7 @@ static uint32_t resolve(struct dwarf *d, uint64_t offset)
     if (!name)
         return 0;
 
-    uint32_t string = strings_add(d->strings, name, strings_length(name));
+    uint32_t string = strings_add_name(d->strings, name);
 
     return string << 1 | linkage;
 }
@@ -159,7 +159,7 @@ uint32_t dwarf_node_name(struct dwarf *d, struct dwarf_node *n)
     uint32_t far = n->origin && !n->is_linkage ? name_at(d, n->origin) : 0;
 
     if (n->name && (n->is_linkage || !(far & 1)))
-        n->string = strings_add(d->strings, n->name, strings_length(n->name));
+        n->string = strings_add_name(d->strings, n->name);
     else
         n->string = far >> 1;
     n->named = true;

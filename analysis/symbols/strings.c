@@ -153,3 +153,10 @@ uint32_t strings_copy(struct strings *s, const char *at, size_t len)
 {
     return add(s, at, len, true);
 }
+
+uint32_t strings_add_name(struct strings *s, const char *name)
+{
+    const char *revealed = hidden_names_reveal(s->hidden, name);
+
+    return strings_add(s, revealed, strings_length(revealed));
+}

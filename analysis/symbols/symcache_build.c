@@ -118,7 +118,7 @@ static uint32_t symbol_name(struct build *b, size_t i)
     const struct debug_symbol *s = &b->image->symbols.at[i];
 
     if (!b->symbol_names[i])
-        b->symbol_names[i] = strings_add(&b->strings, s->name, strings_length(s->name));
+        b->symbol_names[i] = strings_add_name(&b->strings, s->name);
     return b->symbol_names[i];
 }
 
@@ -126,7 +126,7 @@ static uint32_t symbol_file(struct build *b, size_t i)
 {
     const char *file = b->image->symbols.at[i].file;
 
-    return file ? strings_add(&b->strings, file, strings_length(file)) : 0;
+    return file ? strings_add_name(&b->strings, file) : 0;
 }
 
 /* First symbol that ends behind `at`. */
@@ -466,9 +466,10 @@ static bool init(struct build *b, struct debug_image *image, const struct symcac
     b->lines.columns = !(o && o->no_columns);
     b->location_slots = mem_alloc(b->mem, LOCATION_SLOTS, sizeof *b->location_slots);
     b->symbol_names = mem_alloc(b->mem, image->symbols.n, sizeof *b->symbol_names);
-    return b->location_slots && b->symbol_names &&
-           strings_init(&b->strings, b->mem, &image->work) &&
-           dwarf_init(&b->dwarf, image, &b->strings);
+    if (!b->location_slots || !b->symbol_names || !strings_init(&b->strings, b->mem, &image->work))
+        return false;
+    b->strings.hidden = o ? o->hidden : NULL;
+    return dwarf_init(&b->dwarf, image, &b->strings);
 }
 
 static void fini(struct build *b)

@@ -6,10 +6,12 @@
  * What is malformed inside (functions, units, line tables) is skipped and counted.
  */
 #pragma once
+#include "symbols/hidden_names.h"
 #include "symbols/symcache.h"
 
 struct symcache_options {
-    bool no_columns; /* a third smaller; columns read as 0 */
+    bool no_columns;                   /* a tenth smaller; columns read as 0 */
+    const struct hidden_names *hidden; /* of a dSYM built with bitcode; or NULL */
 };
 
 /* Receives the symcache's bytes from first to last; false ends the building. */

@@ -12,9 +12,10 @@
 #define MB ((int64_t)1 << 20)
 
 struct options {
-    const char *out, *arch;
+    const char *out, *arch, *hidden;
     bool no_columns, quiet;
     int64_t memory_mb;
+    struct hidden_names names; /* of the file `hidden` */
     char file[PATH_MAX];
 };
 
@@ -58,7 +59,7 @@ static bool write_symcache(struct debug_image *image, const struct options *o, c
                            struct symcache_stats *stats, struct err *err)
 {
     char part[PATH_MAX];
-    struct symcache_options options = {.no_columns = o->no_columns};
+    struct symcache_options options = {.no_columns = o->no_columns, .hidden = &o->names};
     int n = snprintf(part, sizeof part, "%s.part", path);
     FILE *f = n > 0 && n < PATH_MAX ? fopen(part, "wb") : NULL;
 
@@ -151,12 +152,27 @@ static bool index_file(const struct mapped *file, const struct options *o, struc
     return true;
 }
 
+static bool read_hidden(struct options *o, struct err *err)
+{
+    struct mapped file = {0};
+
+    if (!o->hidden)
+        return true;
+
+    bool ok = mapped_open(&file, o->hidden, err) &&
+              hidden_names_init(&o->names, file.bytes, file.size, err);
+
+    mapped_close(&file);
+    return ok;
+}
+
 int symbols_index(int argc, char **argv)
 {
     struct options o = {.memory_mb = 4096};
     const struct cli_option options[] = {
         OPT_TEXT("o", "OUT", &o.out, "the symcache to write; default FILE.fwsym"),
         OPT_TEXT("arch", "ARCH", &o.arch, "of a fat file, this architecture alone"),
+        OPT_TEXT("bcsymbolmap", "FILE", &o.hidden, "the names that a build with bitcode hid"),
         OPT_FLAG("no-columns", &o.no_columns, "leave columns out: smaller"),
         OPT_I64("memory", "MB", &o.memory_mb, 16, 1 << 20, "most memory to use; default 4096"),
         OPT_FLAG("quiet", &o.quiet, "print warnings alone"),
@@ -177,9 +193,10 @@ int symbols_index(int argc, char **argv)
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
 
-    bool ok = debug_path_resolve(args.at[0], o.file, &err) && mapped_open(&file, o.file, &err) &&
-              index_file(&file, &o, &err);
+    bool ok = read_hidden(&o, &err) && debug_path_resolve(args.at[0], o.file, &err) &&
+              mapped_open(&file, o.file, &err) && index_file(&file, &o, &err);
 
+    hidden_names_fini(&o.names);
     mapped_close(&file);
     return ok ? CLI_OK : cli_fail(&err);
 }
