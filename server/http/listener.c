@@ -17,6 +17,7 @@
 #define CONNECTION_MEMORY (64u * 1024)
 #define DISCARD_MAX (1024u * 1024) /* of a body whose answer is known, to keep the connection */
 #define TIMER_MS 250
+#define RARE_LOOKS 8
 #define CUT_MS 100 /* for what arrived before reading was ended */
 
 /* Connections -------------------------------------------------------------------------------- */
@@ -161,15 +162,19 @@ static int64_t allowance_ms(const struct http_config *c, struct peer *p, enum re
 }
 
 /* libmicrohttpd misses the end of a stream that came together with the last bytes: its next look
- * would be at the next event, and there is none. Ending the socket for reading makes one. */
-static void notice_end(struct peer *p)
+ * would be at the next event, and there is none. Ending the socket for reading makes one. Bodies
+ * are looked after at once, since a newcomer may wait for theirs; other connections now and then.
+ */
+static void notice_end(struct peer *p, bool body)
 {
     struct pollfd look = {.fd = p->fd, .events = POLLRDHUP};
     int64_t bytes = atomic_load_explicit(&p->bytes, memory_order_relaxed);
     bool still = bytes == p->seen_bytes;
 
     p->seen_bytes = bytes;
-    if (still && poll(&look, 1, 0) == 1 && look.revents & POLLRDHUP)
+    if (!still || (!body && ++p->looks % RARE_LOOKS))
+        return;
+    if (poll(&look, 1, 0) == 1 && look.revents & POLLRDHUP)
         end_reading(p);
 }
 
@@ -180,8 +185,8 @@ static void check_peer(const struct http_config *c, struct peer *p, int64_t now)
     int64_t spent =
         now - atomic_load(&p->since_ms) + atomic_load_explicit(&p->spent_ms, memory_order_relaxed);
 
-    if (why == REFUSED_slow_body)
-        notice_end(p);
+    if (why == REFUSED_slow_body || why == REFUSED_slow_headers)
+        notice_end(p, why == REFUSED_slow_body);
     if (p->ended || !allowed || spent <= allowed)
         return;
     p->ended = true;
