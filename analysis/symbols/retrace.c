@@ -36,6 +36,7 @@ static bool lay_out(struct retrace *r, const unsigned char *bytes, size_t size, 
                   {&r->classes, (uint64_t)r->n_classes + 1, RETRACE_CLASS},
                   {&r->methods, (uint64_t)r->n_methods + 1, RETRACE_METHOD},
                   {&r->groups, (uint64_t)r->n_groups + 1, RETRACE_GROUP},
+                  {&r->ends, r->n_ranges, 4},
                   {&r->ranges, r->n_ranges, RETRACE_RANGE},
                   {&r->signatures, r->n_signatures, RETRACE_SIGNATURE},
                   {&r->infos, r->n_infos, RETRACE_INFO},
@@ -114,10 +115,8 @@ static bool check_classes(const struct retrace *r, struct err *err)
     return known || err_set(err, ERR_INVALID, "retrace index: a class out of bounds");
 }
 
-static bool in_order(const unsigned char *pair)
+static bool in_order(uint32_t from, uint32_t to)
 {
-    uint32_t from = load32(pair), to = load32(pair + 4);
-
     return from == RETRACE_NONE || (from <= to && to <= RETRACE_LINE_MAX);
 }
 
@@ -128,7 +127,9 @@ static bool check_ranges(const struct retrace *r, struct err *err)
     for (uint32_t i = 0; i < r->n_ranges; i++) {
         const unsigned char *at = r->ranges + RETRACE_RANGE * (size_t)i;
 
-        known &= load32(at) / 2 < r->n_signatures && in_order(at + 4) && in_order(at + 12);
+        known &= load32(at) / 2 < r->n_signatures &&
+                 in_order(load32(at + 4), load32(r->ends + 4 * (size_t)i)) &&
+                 in_order(load32(at + 8), load32(at + 12));
     }
     for (size_t offset = 0; offset < RETRACE_SIGNATURE; offset += 4)
         known &= are_strings(r, r->signatures, r->n_signatures, RETRACE_SIGNATURE, offset);

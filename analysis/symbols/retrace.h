@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define RETRACE_VERSION 1
-#define RETRACE_FRAMES_MAX 1024      /* of one obfuscated frame, all alternatives together */
+#define RETRACE_FRAMES_MAX 512       /* of one obfuscated frame, all alternatives together */
 #define RETRACE_LINE_BYTES_MAX 65536 /* a longer line of a stack is passed on as it is */
 
 /* What the reading of the mapping met; kept in the index. */
@@ -50,8 +50,8 @@ struct retrace {
     uint32_t n_buckets, n_classes, n_methods, n_groups, n_ranges, n_signatures, n_infos, n_words,
         n_thrown;
     uint64_t strings_bytes;
-    const unsigned char *buckets, *classes, *methods, *groups, *ranges, *signatures, *infos, *words,
-        *thrown, *strings;
+    const unsigned char *buckets, *classes, *methods, *groups, *ends, *ranges, *signatures, *infos,
+        *words, *thrown, *strings;
 };
 
 /* ERR_INVALID: not an index, damaged, or of another version (then it is to be made again). */
@@ -132,8 +132,11 @@ struct retrace_line {
 void retrace_read_line(const struct retrace *r, const char *text, size_t len,
                        struct retrace_line *out);
 
+struct retrace_memo; /* see retrace_memo.h */
+
 struct retrace_print {
-    bool verbose; /* methods with return type and arguments */
+    bool verbose;              /* methods with return type and arguments */
+    struct retrace_memo *memo; /* of this index and verbosity, for many stacks; or NULL */
 };
 
 /* Retraces one line of a stack, without its newline, and appends to `out` what R8's retrace prints

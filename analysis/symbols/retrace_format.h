@@ -38,7 +38,7 @@ enum {
     RETRACE_CLASS = 16, /* bytes of one */
     RETRACE_METHOD = 8,
     RETRACE_GROUP = 8,
-    RETRACE_RANGE = 20,
+    RETRACE_RANGE = 16,
     RETRACE_SIGNATURE = 20,
     RETRACE_INFO = 16,
 

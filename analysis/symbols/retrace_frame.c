@@ -39,18 +39,28 @@ struct job {
     int64_t kept_outline_line; /* the same, of the alternative added last */
 };
 
+static int64_t end_at(const struct retrace *r, uint32_t number)
+{
+    return load32(r->ends + 4 * (size_t)number);
+}
+
 static struct range range_at(const struct retrace *r, uint32_t number)
 {
     const unsigned char *at = r->ranges + RETRACE_RANGE * (size_t)number;
-    uint32_t from = load32(at + 4), original = load32(at + 12);
+    uint32_t from = load32(at + 4), original = load32(at + 8);
 
     return (struct range){.number = number,
                           .signature = load32(at) / 2,
                           .infos = load32(at) & 1,
                           .from = from == RETRACE_NONE ? -1 : (int64_t)from,
-                          .to = load32(at + 8),
+                          .to = end_at(r, number),
                           .original_from = original == RETRACE_NONE ? -1 : (int64_t)original,
-                          .original_to = load32(at + 16)};
+                          .original_to = load32(at + 12)};
+}
+
+static const unsigned char *signature_at(const struct retrace *r, uint32_t number)
+{
+    return r->signatures + RETRACE_SIGNATURE * (size_t)number;
 }
 
 static uint32_t group_first(const struct retrace *r, uint32_t group)
@@ -92,7 +102,7 @@ static uint32_t seek(const struct retrace *r, uint32_t low, uint32_t high, int64
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
 
-        if (range_at(r, mid).to < line)
+        if (end_at(r, mid) < line)
             low = mid + 1;
         else
             high = mid;
@@ -121,11 +131,13 @@ static bool pick_line(struct job *j, uint32_t group, int64_t line, bool any, str
                 break;
             continue;
         }
+        __builtin_prefetch(signature_at(r, range.signature));
         for (; i + n < end && step(j); n++) {
             struct range next = range_at(r, i + n);
 
             if (next.from != range.from || next.to != range.to)
                 break;
+            __builtin_prefetch(signature_at(r, next.signature));
         }
         *out = (struct pick){group, i, n};
         return true;
@@ -367,12 +379,13 @@ static const char *infer_file(struct job *j, const char *class)
     return join(j->a, name, len, kotlin ? ".kt" : ".java");
 }
 
-static const char *file_of(struct job *j, const char *class, const char *known)
+/* `known`: where the offset of its name stands, if the mapping has one. */
+static const char *file_of(struct job *j, const char *class, const unsigned char *known)
 {
     if (!j->q->file)
         return NULL;
-    if (known[0])
-        return known;
+    if (load32(known))
+        return retrace_string(j->r, known);
     if (class != j->inferred_class) {
         j->inferred_class = class;
         j->inferred_file = infer_file(j, class);
@@ -390,7 +403,7 @@ static struct retrace_frame *new_frame(struct job *j)
 
 static void put_frame(struct job *j, uint32_t signature, int64_t line)
 {
-    const unsigned char *s = j->r->signatures + RETRACE_SIGNATURE * (size_t)signature;
+    const unsigned char *s = signature_at(j->r, signature);
     struct retrace_frame *f = new_frame(j);
 
     if (!f)
@@ -401,7 +414,10 @@ static void put_frame(struct job *j, uint32_t signature, int64_t line)
                                 .arguments = retrace_string(j->r, s + 12),
                                 .line = line,
                                 .mapped = true};
-    f->file = file_of(j, f->class_name, retrace_string(j->r, s + 16));
+    f->file = file_of(j, f->class_name, s + 16);
+    __builtin_prefetch(f->class_name); /* it is read soon, to be printed */
+    __builtin_prefetch(f->method);
+    __builtin_prefetch(f->file);
 }
 
 /* Whether frames differ in the eyes of the reader if only their lines do. */
@@ -553,7 +569,7 @@ static bool put_unmapped(struct job *j)
         const unsigned char *c = j->r->classes + RETRACE_CLASS * (size_t)j->class;
 
         f->class_name = retrace_string(j->r, c + 4);
-        f->file = file_of(j, f->class_name, retrace_string(j->r, c + 12));
+        f->file = file_of(j, f->class_name, c + 12);
     }
     put_alternative(j, first);
     return !arena_full(j->a);

@@ -223,7 +223,7 @@ bool retrace_json_read(struct retrace_json *j, struct mem *mem, char *text, size
 {
     struct reader r = {text, text + len, mem, j};
 
-    j->id = j->version = j->file_name = j->signature = (struct retrace_text){NULL, 0};
+    j->id = j->version = j->file_name = j->signature = (struct retrace_text){"", 0};
     j->conditions.n = j->actions.n = j->positions.n = 0;
     j->bad_position = false;
     if (!accept(&r, '{'))

@@ -1,9 +1,11 @@
 /* Stacks as text: which parts of a line are names, and the lines R8 prints in its place. */
 #include "symbols/retrace_index.h"
+#include "symbols/retrace_memo.h"
 
 #include <string.h>
 
 #define MAP_ID_PREFIX "r8-map-id-"
+#define MEMO_FROM_BYTES 65536u          /* a shorter stack repeats little */
 #define SCRATCH_BYTES ((size_t)1 << 20) /* of the arena behind one line */
 
 struct text {
@@ -377,23 +379,48 @@ static bool out_ok(const struct buf *out, struct err *err)
     return buf_ok(out) || err_set(err, ERR_TOO_BIG, "the retraced stack is too long");
 }
 
+static bool is_plain(const struct retrace_context *c)
+{
+    return c->thrown == 0 && c->outline_line == 0;
+}
+
+static bool print_frame(const struct retrace *r, struct print *p, struct retrace_memo *memo,
+                        struct retrace_context *context, struct arena *scratch, struct err *err)
+{
+    size_t start = p->out->len;
+    bool plain = is_plain(context);
+
+    arena_reset(scratch);
+    if (!retrace_lookup_as(r, &p->parts.query, p->verbose, context, scratch, &p->result))
+        return err_set(err, ERR_INTERNAL, "no memory for a frame");
+    put_alternatives(p);
+    if (memo && plain && is_plain(context) && buf_ok(p->out))
+        retrace_memo_keep(memo, p->line.at, p->line.len, (const char *)p->out->at + start,
+                          p->out->len - start);
+    return true;
+}
+
 bool retrace_print_line(const struct retrace *r, const struct retrace_print *options,
                         const char *line, size_t len, struct retrace_context *context,
                         struct arena *scratch, struct buf *out, struct err *err)
 {
     struct print p = {.verbose = options && options->verbose, .line = {line, len}, .out = out};
+    struct retrace_memo *memo = options ? options->memo : NULL;
+    const char *known;
+    size_t known_len;
 
+    if (memo && is_plain(context) && retrace_memo_find(memo, line, len, &known, &known_len)) {
+        buf_put(out, known, known_len);
+        return out_ok(out, err);
+    }
     retrace_read_line(r, line, len, &p.parts);
     if (p.parts.kind == RETRACE_LINE_OTHER) {
         buf_put(out, line, len);
         buf_byte(out, '\n');
     } else if (p.parts.kind == RETRACE_LINE_EXCEPTION) {
         put_exception(r, &p, context);
-    } else {
-        arena_reset(scratch);
-        if (!retrace_lookup_as(r, &p.parts.query, p.verbose, context, scratch, &p.result))
-            return err_set(err, ERR_INTERNAL, "no memory for a frame");
-        put_alternatives(&p);
+    } else if (!print_frame(r, &p, memo, context, scratch, err)) {
+        return false;
     }
     return out_ok(out, err);
 }
@@ -403,6 +430,9 @@ bool retrace_print_text(const struct retrace *r, const struct retrace_print *opt
 {
     struct retrace_context context = {0, 0};
     struct arena *scratch = arena_new(SCRATCH_BYTES);
+    struct retrace_print o = options ? *options : (struct retrace_print){0};
+    struct retrace_memo *own =
+        o.memo || len < MEMO_FROM_BYTES ? NULL : (o.memo = retrace_memo_new());
     bool ok = scratch || err_set(err, ERR_INTERNAL, "out of memory");
 
     while (ok && len > 0) {
@@ -410,11 +440,12 @@ bool retrace_print_text(const struct retrace *r, const struct retrace_print *opt
         size_t n = newline ? (size_t)(newline - text) : len;
         size_t whole = n + (newline != NULL);
 
-        ok = retrace_print_line(r, options, text, n - (n > 0 && text[n - 1] == '\r'), &context,
-                                scratch, out, err);
+        ok = retrace_print_line(r, &o, text, n - (n > 0 && text[n - 1] == '\r'), &context, scratch,
+                                out, err);
         text += whole;
         len -= whole;
     }
+    retrace_memo_free(own);
     arena_free(scratch);
     return ok;
 }

@@ -227,12 +227,13 @@ static void put_ranges(struct writer *w)
 {
     const struct retrace_tables *t = w->t;
 
+    for (size_t i = 0; i < t->ranges.n; i++)
+        put32(w, t->ranges.at[i].to);
     for (size_t i = 0; i < t->ranges.n; i++) {
         const struct retrace_range_row *r = &t->ranges.at[i];
 
         put32(w, r->signature * 2 + r->infos);
         put32(w, r->from);
-        put32(w, r->to);
         put32(w, r->original_from);
         put32(w, r->original_to);
     }

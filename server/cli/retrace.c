@@ -1,6 +1,7 @@
 #include "cli.h"
 #include "mapped.h"
 #include "symbols/retrace_build.h"
+#include "symbols/retrace_memo.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,6 +28,7 @@ struct command {
     struct retrace index;
     struct retrace_context context;
     struct arena *scratch;
+    struct retrace_memo *memo;
     struct buf out;
 };
 
@@ -148,7 +150,7 @@ static bool flush(struct command *c, struct err *err)
 
 static bool answer(struct command *c, const char *line, size_t len, struct err *err)
 {
-    const struct retrace_print print = {.verbose = c->o.verbose};
+    const struct retrace_print print = {.verbose = c->o.verbose, .memo = c->memo};
 
     if (len > 0 && line[len - 1] == '\r')
         len--;
@@ -219,7 +221,8 @@ static bool run(struct command *c, const struct cli_args *args, struct err *err)
     if (c->o.index)
         return write_index(c, path, err);
     c->scratch = arena_new((size_t)1 << 20);
-    if (!c->scratch)
+    c->memo = retrace_memo_new();
+    if (!c->scratch || !c->memo)
         return err_set(err, ERR_INTERNAL, "out of memory");
     return open_index(c, path, err) && retrace_stack(c, args->n > 1 ? args->at[1] : NULL, err);
 }
@@ -256,6 +259,7 @@ int cmd_retrace(int argc, char **argv)
 
     mapped_close(&c.file);
     arena_free(c.scratch);
+    retrace_memo_free(c.memo);
     buf_fini(&c.made);
     buf_fini(&c.out);
     return ok ? CLI_OK : cli_fail(&err);

@@ -3,6 +3,7 @@
 #include "support/golden.h"
 #include "symbols/retrace_build.h"
 #include "symbols/retrace_format.h"
+#include "symbols/retrace_memo.h"
 #include "symbols_fixture.h"
 
 #include <dirent.h>
@@ -569,6 +570,57 @@ static void a_rule_holds_right_under_its_exception_alone(void **state)
         "\tat com.acme.B.in(B.java:5)\n\tat com.acme.A.out(A.java:6)\n");
 }
 
+static void what_is_remembered_prints_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_CASES; i++) {
+        struct retrace_memo *memo = retrace_memo_new();
+        const struct retrace_print options = {.memo = memo};
+        struct open_index o;
+        struct buf once, again;
+        struct err err;
+        size_t len;
+        char *stack = case_file(cases[i], "stack", &len);
+
+        open_case(&o, cases[i]);
+        print(&o.r, false, stack, len, &once);
+        for (int round = 0; round < 3; round++) {
+            buf_init(&again, OUT_CAP);
+            assert_true(retrace_print_text(&o.r, &options, stack, len, &again, &err));
+            assert_int_equal(again.len, once.len);
+            assert_memory_equal(again.at, once.at, once.len);
+            buf_fini(&again);
+        }
+        buf_fini(&once);
+        close_index(&o);
+        free(stack);
+        retrace_memo_free(memo);
+    }
+}
+
+static void a_full_memory_begins_anew(void **state)
+{
+    struct retrace_memo *memo = retrace_memo_new();
+    char line[32], text[4096];
+    const char *out;
+    size_t len;
+
+    (void)state;
+    memset(text, 'x', sizeof text);
+    for (unsigned i = 0; i < 3 * RETRACE_MEMO_BYTES / sizeof text; i++) {
+        int n = snprintf(line, sizeof line, "at %u", i);
+
+        text[0] = (char)i;
+        retrace_memo_keep(memo, line, (size_t)n, text, sizeof text);
+        assert_true(retrace_memo_find(memo, line, (size_t)n, &out, &len));
+        assert_int_equal(len, sizeof text);
+        assert_int_equal(out[0], (char)i);
+    }
+    assert_false(retrace_memo_find(memo, "at 0", 4, &out, &len));
+    assert_false(retrace_memo_find(memo, "never", 5, &out, &len));
+    retrace_memo_free(memo);
+}
+
 static void text_without_a_class_is_no_mapping(void **state)
 {
     static const char *const texts[] = {
@@ -796,6 +848,8 @@ int main(void)
         cmocka_unit_test(a_line_that_stands_for_very_many_is_truncated),
         cmocka_unit_test(lines_that_nobody_can_see_are_not_counted_one_by_one),
         cmocka_unit_test(a_rule_holds_right_under_its_exception_alone),
+        cmocka_unit_test(what_is_remembered_prints_the_same),
+        cmocka_unit_test(a_full_memory_begins_anew),
         cmocka_unit_test(text_without_a_class_is_no_mapping),
         cmocka_unit_test(past_a_limit_it_says_so),
         cmocka_unit_test(a_line_that_is_too_long_is_skipped_and_counted),
