@@ -332,6 +332,11 @@ static bool upkeep(struct worker *w, struct db **db, struct err *err)
     if (!maintenance_run(*db, w->config.days_ahead, &w->config.retention, &done, &report, err))
         return false;
     atomic_fetch_add(&w->counts.upkeep_runs, done);
+    if (!db_exec(*db, Q_SYMCACHE_OUTDATED,
+                 DB_ARGS(db_i64(SYMCACHE_VERSION), db_i64(RETRACE_VERSION),
+                         db_i64(w->config.retention.raw_days)),
+                 err))
+        return false;
     if (report.partitions_dropped + report.sessions_deleted + report.uploads_deleted == 0)
         return true;
     snprintf(line, sizeof line, "retention partitions=%lld sessions=%lld uploads=%lld",

@@ -548,6 +548,96 @@ static void a_child_past_its_limits_is_killed_and_the_worker_goes_on(void **stat
     native_build_free(&b);
 }
 
+/* Life of a table */
+
+static void a_table_of_an_earlier_layout_is_made_again_from_its_upload(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    char session[33];
+    struct err err;
+    struct db *db = db_open(api->conninfo, &err);
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    upload(api, 0, "symbols", b.bytes, b.size);
+    pg_sql(api->conninfo, "UPDATE symcache SET version = 0");
+    play(api, 0, 1, &b, session);
+    assert_statuses(stack_of(api, 0, session), "raw", "missing missing system unknown ");
+    assert_true(db_exec(db, Q_SYMCACHE_OUTDATED,
+                        DB_ARGS(db_i64(SYMCACHE_VERSION), db_i64(RETRACE_VERSION), db_i64(30)),
+                        &err));
+    drain(api);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT version FROM symcache"), SYMCACHE_VERSION);
+    assert_as_addr2line(&b, stack_of(api, 0, session));
+    db_close(db);
+    native_build_free(&b);
+}
+
+static void a_posted_crash_reads_with_symbols_too(void **state)
+{
+    struct api *api = *state;
+    struct native_build b;
+    char session[33], path[96], body[512];
+    const json_t *crashes, *crash = NULL;
+    size_t i;
+
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    play(api, 0, 1, &b, session);
+    snprintf(path, sizeof path, "/v1/sessions/%s/crashes", session);
+    snprintf(body, sizeof body,
+             "{\"reason\":\"abort\",\"stack\":[{\"module\":\"libgame.so\",\"debug_id\":\"%s\","
+             "\"offset\":\"0x%llx\"},{\"text\":\"a.b.c(SourceFile:3)\"}]}",
+             BUILD_ID, (unsigned long long)b.spin);
+    api_post(api, 0, ROLE_INGEST, 201, path, body);
+    api_post(api, 0, ROLE_INGEST, 200, path, body);
+    upload(api, 0, "symbols", b.bytes, b.size);
+    crashes =
+        json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s", session), "crashes");
+    assert_int_equal(json_array_size(crashes), 2);
+    for (i = 0; i < 2; i++)
+        if (strcmp(api_text(json_array_get(crashes, i), "source"), "posted") == 0)
+            crash = json_array_get(crashes, i);
+    assert_string_equal(api_text(crash, "stack_state"), "symbolicated");
+    crash = json_array_get(json_object_get(crash, "symbols"), 0);
+    assert_string_equal(api_text(crash, "function"), "spin");
+    native_build_free(&b);
+}
+
+static bool lost(void *user, struct err *err)
+{
+    (*(unsigned *)user)++;
+    return err_set(err, ERR_CONFLICT, "another worker has it");
+}
+
+static void a_child_whose_job_is_lost_is_killed(void **state)
+{
+    char folder[] = "/tmp/framewatch-lost-XXXXXX", file[64], command[96];
+    unsigned ticks = 0;
+    struct index_run run = {.kind = "symbols",
+                            .file = file,
+                            .folder = folder,
+                            .limits = {256 << 20, 60, 600000, 1 << 20},
+                            .tick = lost,
+                            .user = &ticks};
+    enum index_end end;
+    struct err err = {0};
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/hang", folder);
+    FILE *f = fopen(file, "we");
+
+    fputs("#!/bin/sh\nexec sleep 60\n", f);
+    fclose(f);
+    chmod(file, 0700);
+    run.program = file;
+    assert_false(index_child_run(&run, &end, &err));
+    assert_int_equal(err.code, ERR_CONFLICT);
+    assert_int_equal(ticks, 1);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void a_sparse_gigabyte_is_read_within_the_limits(void **state)
 {
     char folder[] = "/tmp/framewatch-sparse-XXXXXX", file[64], result[64], text[512] = "";
@@ -748,6 +838,9 @@ int main(void)
         TEST(a_mapping_speaks_of_its_own_build_alone),
         TEST(a_mapping_that_came_first_is_used_at_once),
         TEST(another_mapping_under_a_known_id_is_refused),
+        TEST(a_table_of_an_earlier_layout_is_made_again_from_its_upload),
+        TEST(a_posted_crash_reads_with_symbols_too),
+        cmocka_unit_test(a_child_whose_job_is_lost_is_killed),
         cmocka_unit_test(a_sparse_gigabyte_is_read_within_the_limits),
     };
 
