@@ -6,7 +6,7 @@
 
 #define DEFAULT_MEMORY ((size_t)4 << 30)
 #define DEFAULT_WORK ((uint64_t)64 << 20)
-#define WORK_PER_BYTE 64u
+#define WORK_PER_BYTE 8u       /* real files use under 1, compressed ones included */
 #define UNPACKED_PER_WORK 16u  /* bytes */
 #define UNPACK_RATIO_MAX 1100u /* deflate's own limit is 1032 */
 

@@ -48,7 +48,7 @@ uint64_t debug_arch_strip(enum debug_format format, enum debug_arch arch, uint64
 /* Bounds of one file's reading. A field of 0 means its default. */
 struct debug_limits {
     size_t memory_bytes; /* heap, unpacked sections included; default 4 GB */
-    uint64_t work;       /* steps; default 64 million and 64 a byte of input */
+    uint64_t work;       /* steps; default 64 million and 8 a byte of input */
 };
 
 /* One architecture of a file. */

@@ -3,7 +3,7 @@
  * stay mangled. Reentrant, nothing global is changed.
  *
  * Names are hostile: output is bounded (a short name can stand for gigabytes), and so is recursion.
- * Needs up to 4 MB of stack for the longest names.
+ * Needs up to 1 MB of stack for the worst names.
  */
 #pragma once
 #include "base/buf.h"
