@@ -210,7 +210,7 @@ bool json_only(const json_t *object, const char *const *names, struct err *err)
 
 bool reply_json(struct req *r, int status, json_t *body, struct err *err)
 {
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    char *text = body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
 
     json_decref(body);
     if (!text)
