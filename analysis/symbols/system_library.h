@@ -7,6 +7,6 @@
 #pragma once
 #include <stdbool.h>
 
-/* platform: "android", "ios", "linux"; NULL: any of them; another one: by path alone. module: path or
- * its last part. */
+/* platform: "android", "ios", "linux"; NULL: any of them; another one: by path alone. module: path
+ * or its last part. */
 bool system_library(const char *platform, const char *module);

@@ -1,6 +1,6 @@
 /*
- * stack_symbols: how stacks read with symbols, as answers show it: [{"hash", "state", "frames"}], one
- * of each of the app's stacks that is known.
+ * stack_symbols: how stacks read with symbols, as answers show it: [{"hash", "state", "frames"}],
+ * one of each of the app's stacks that is known.
  */
 #pragma once
 #include "server/http/req.h"
