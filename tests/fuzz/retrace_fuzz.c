@@ -30,7 +30,8 @@ static void print(const void *index, size_t size, const char *stack, size_t len,
     }
     for (int verbose = 0; verbose < 2; verbose++) {
         buf_init(&out, FUZZ_OUT);
-        if (!retrace_print_text(&r, &(struct retrace_print){verbose}, stack, len, &out, &err) &&
+        if (!retrace_print_text(&r, &(struct retrace_print){.verbose = verbose}, stack, len, &out,
+                                &err) &&
             err.code != ERR_TOO_BIG && made)
             abort();
         buf_fini(&out);
