@@ -133,6 +133,25 @@ check 'another file of that debug id is refused, with the reason' bash -c "$(dec
 check 'and counted' [ "$(sql "SELECT sum(count) FROM quarantine WHERE source = 'symbols' AND reason = 'conflict'")" = 1 ]
 check 'the game may not send symbols' bash -c "$(declare -f tool); url=$url private_dir=$private_dir bin=$bin
     ! tool ingest symbols upload $work/conflict.debug"
+
+# A large file, cut short by kill -9 and sent again: it goes on where the server stands.
+head -c 50000000 /dev/urandom >"$work/noise"
+objcopy --add-section .noise="$work/noise" "$bin/server/framewatch" "$work/large.so"
+sent() { sql "SELECT coalesce(max(at), 0) FROM upload WHERE kind = 'symbols' AND length > 40000000"; }
+begun() { [ "$(sent)" -gt 3000000 ]; }
+FW_URL=$url FW_KEY_FILE=$private_dir/keys/admin "$bin/server/framewatch" symbols upload "$work/large.so" >"$work/first.out" 2>&1 &
+first=$!
+check 'a large upload begins' until_true 20 begun
+kill -9 "$first" 2>/dev/null || true
+wait "$first" 2>/dev/null || true
+at=$(sent)
+check 'and is cut short' [ "$at" -lt 40000000 ]
+check 'a second run ends it' tool admin symbols upload "$work/large.so"
+check 'as the same upload' [ "$(sql "SELECT count(*) FROM upload WHERE kind = 'symbols' AND length > 40000000 AND state = 'complete'")" = 1 ]
+check 'no job died' [ "$(sql "SELECT count(*) FROM job WHERE state = 'dead'")" = 0 ]
+curl -sS "$url/metrics" >"$work/metrics"
+check 'the metrics count it' grep -qE '^framewatch_symbol_files_total\{outcome="stored"\} [2-9]' "$work/metrics"
+check 'promtool accepts them' bash -c "promtool check metrics <$work/metrics"
 check 'it ends when asked to' private_server_stop
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
