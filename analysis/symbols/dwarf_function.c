@@ -221,6 +221,8 @@ static uint32_t take_function(struct walk *w, const struct dwarf_abbrev *a, stru
     enum dwarf_kind kind = (enum dwarf_kind)a->kind;
     struct dwarf_stats *stats = &w->d->stats;
 
+    if (!work_spend(&w->d->image->work, a->n_attrs)) /* attributes may be of no bytes */
+        return DWARF_NONE;
     read_entry(w->d, w->u, t, a, c, &e);
     if (c->failed || (e.low.kind == DWARF_VALUE_NONE && e.ranges.kind == DWARF_VALUE_NONE &&
                       !(a->children && kind == DWARF_INLINED)))

@@ -149,7 +149,7 @@ static bool read_root(struct dwarf *d, struct dwarf_unit *u)
 
     const struct dwarf_abbrev *a = t ? dwarf_abbrev(t, fast_uleb(&c)) : NULL;
 
-    if (!a)
+    if (!a || !work_spend(&d->image->work, a->n_attrs))
         return false;
     u->tag = a->tag;
     for (uint32_t i = 0; i < a->n_attrs && !c.failed; i++) {

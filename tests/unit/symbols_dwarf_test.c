@@ -467,6 +467,34 @@ static void work_is_limited_and_what_was_read_stays(void **state)
     teardown(&m);
 }
 
+/* The same with attributes that take no bytes: a megabyte of entries times thousands of them. */
+static void attributes_without_bytes_cost_work_too(void **state)
+{
+    struct made m;
+    struct buf *b;
+
+    (void)state;
+    setup(&m);
+    abbrev(&m, 1, DW_TAG_compile_unit, CHILDREN, 0);
+    b = &m.sections[DEBUG_ABBREV];
+    buf_put(b, "\2\x2e\0", 3); /* 2: function, no children */
+    for (unsigned i = 0; i < 200000; i++)
+        buf_put(b, "\x3f\x19", 2); /* external, flag_present */
+    buf_put(b, "\0\0", 2);
+    begin_unit(&m, 4);
+    buf_byte(info(&m), 1);
+    for (unsigned i = 0; i < 1000000; i++)
+        buf_byte(info(&m), 2);
+    buf_byte(info(&m), 0);
+    end_unit(&m);
+    m.symbols[0] = (struct debug_symbol){CODE, CODE + 8, "symbol", NULL};
+    m.n_symbols = 1;
+    index_made(&m);
+    assert_true(m.stats.incomplete);
+    assert_string_equal(at(&m, CODE), "symbol");
+    teardown(&m);
+}
+
 static void of_units_that_overlap_the_first_has_it(void **state)
 {
     struct made m;
@@ -614,6 +642,7 @@ int main(void)
         cmocka_unit_test(calls_inlined_too_deep_count_as_their_caller),
         cmocka_unit_test(a_tree_deeper_than_the_limit_is_left_where_it_gets_there),
         cmocka_unit_test(work_is_limited_and_what_was_read_stays),
+        cmocka_unit_test(attributes_without_bytes_cost_work_too),
         cmocka_unit_test(of_units_that_overlap_the_first_has_it),
         cmocka_unit_test(a_call_with_code_in_a_function_without_gets_its_name),
         cmocka_unit_test(a_function_over_calls_of_another_does_not_hide_them),
