@@ -2,17 +2,45 @@
 
 #include "server/db/migrate.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#define MAX_PASSWORD 1024
 #define ADMIN_BYTES ((size_t)16 << 20)
+
+/* libpq takes the password from the environment; it never enters a conninfo, which errors may show.
+ */
+static bool read_password(const char *path, struct err *err)
+{
+    char text[MAX_PASSWORD + 2] = "";
+    FILE *f = fopen(path, "re");
+
+    if (!f)
+        return err_set(err, ERR_INVALID, "cannot read FW_DB_PASSWORD_FILE: %s", strerror(errno));
+
+    size_t n = fread(text, 1, sizeof text - 1, f);
+
+    fclose(f);
+    text[strcspn(text, "\r\n")] = '\0';
+
+    bool ok = n <= MAX_PASSWORD && text[0] && setenv("PGPASSWORD", text, 1) == 0;
+
+    explicit_bzero(text, sizeof text);
+    return ok || err_set(err, ERR_INVALID, "FW_DB_PASSWORD_FILE holds no password");
+}
 
 bool admin_open(struct admin *a, const char *conninfo, struct err *err)
 {
     const char *given = conninfo ? conninfo : getenv("FW_DB");
+    const char *password_file = getenv("FW_DB_PASSWORD_FILE");
 
     *a = (struct admin){NULL, NULL};
     if (!given || !*given)
         return err_set(err, ERR_INVALID, "which database? Give --db CONNINFO or set FW_DB");
+    if (password_file && *password_file && !read_password(password_file, err))
+        return false;
     a->mem = arena_new(ADMIN_BYTES);
     if (!a->mem)
         return err_set(err, ERR_INTERNAL, "out of memory");

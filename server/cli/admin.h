@@ -15,7 +15,8 @@ struct admin {
 
 #define OPT_DB(out) OPT_TEXT("db", "CONNINFO", out, "the database; default: FW_DB")
 
-/* conninfo NULL: FW_DB. Refuses a schema that is not this tool's. */
+/* conninfo NULL: FW_DB; the password, if it needs one, from the file FW_DB_PASSWORD_FILE. Refuses a
+ * schema that is not this tool's. */
 bool admin_open(struct admin *a, const char *conninfo, struct err *err) MUST_CHECK;
 void admin_close(struct admin *a);
 

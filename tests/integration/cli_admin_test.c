@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -191,6 +192,23 @@ static void refuses_wrong_arguments_with_a_reason(void **state)
     }
 }
 
+static void takes_the_database_s_password_from_a_file(void **state)
+{
+    struct api *api = *state;
+    char path[] = "/tmp/framewatch-password-XXXXXX";
+    FILE *f = fdopen(mkstemp(path), "w");
+
+    assert_non_null(f);
+    fputs("any: this cluster trusts its socket\n", f);
+    fclose(f);
+    setenv("FW_DB_PASSWORD_FILE", path, 1);
+    expect(run(api, "app list"), 0);
+    unlink(path);
+    expect(run(api, "app list"), 1);
+    assert_non_null(strstr(out, "FW_DB_PASSWORD_FILE"));
+    unsetenv("FW_DB_PASSWORD_FILE");
+}
+
 static void registers_and_lists_builds_over_http(void **state)
 {
     struct api *api = *state;
@@ -241,6 +259,7 @@ int main(void)
         TEST(revokes_a_key_by_its_id),
         TEST(revokes_a_key_by_its_first_letters),
         TEST(refuses_wrong_arguments_with_a_reason),
+        TEST(takes_the_database_s_password_from_a_file),
         TEST(registers_and_lists_builds_over_http),
         TEST(lists_and_retries_dead_jobs_over_http),
     };
