@@ -41,7 +41,8 @@
          "How clients reach the server, \"https://frames.example.org\": begins "                   \
          "Location headers. Empty: http:// and the Host header.")                                  \
     INT(http_threads, 2, 1, 64, "Threads that read and write connections.")                        \
-    INT(connections, 8192, 16, 1000000, "Connections at most; more wait to be accepted.")          \
+    INT(connections, 4096, 16, 1000000,                                                            \
+        "Connections at most, each of which takes 64 KB; more wait to be accepted.")               \
     INT(idle_timeout_s, 60, 1, 3600, "A connection without any activity is closed.")               \
     INT(header_timeout_ms, 10000, 100, 600000,                                                     \
         "From a request's first line to the end of its headers.")                                  \

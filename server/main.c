@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
@@ -29,6 +30,7 @@
 #define MEGABYTE (1024 * 1024)
 #define HEALTHCHECK_S 3
 #define SYSTEMD_FIRST_FD 3
+#define OTHER_FILES 64 /* descriptors that are no connections */
 
 extern char **environ;
 
@@ -202,6 +204,24 @@ static bool choose_routes(struct service *s, struct err *err)
     return true;
 }
 
+/* As many connections as configured, or as many as the system gives descriptors for. */
+static unsigned connection_limit(const struct config *c)
+{
+    struct rlimit files;
+    uint64_t most = (uint64_t)c->connections;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return (unsigned)most;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_max < most + OTHER_FILES) {
+        most = files.rlim_max > 2 * OTHER_FILES ? files.rlim_max - OTHER_FILES : OTHER_FILES;
+        log_fields(LOG_WARN, "fewer connections than configured: raise the limit of open files",
+                   "connections=%" PRIu64 " configured=%" PRId64, most, c->connections);
+    }
+    return (unsigned)most;
+}
+
 static bool start_http(struct service *s, struct err *err)
 {
     const struct config *c = &s->config;
@@ -209,7 +229,7 @@ static bool start_http(struct service *s, struct err *err)
         .listen = c->listen,
         .listen_fd = inherited_socket(),
         .threads = (unsigned)c->http_threads,
-        .connections = (unsigned)c->connections,
+        .connections = connection_limit(c),
         .idle_s = (unsigned)c->idle_timeout_s,
         .header_ms = c->header_timeout_ms,
         .grace_ms = c->slow_grace_ms,

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define MAX_ARGS 64
-#define COPY_BUFFER (1024u * 1024)
+#define COPY_BUFFER (64u * 1024) /* small enough to stay in the cache on its way to the socket */
+#define COPY_MAX (64u * 1024 * 1024)
 #define MAX_RESULT_TEXT (256u * 1024 * 1024)
 
 struct db {
@@ -64,7 +65,7 @@ struct db *db_open(const char *conninfo, struct err *err)
         err_set(err, ERR_INTERNAL, "out of memory");
         return NULL;
     }
-    buf_init(&db->copy, COPY_BUFFER * 64);
+    buf_init(&db->copy, COPY_MAX);
     if (connect_db(db, err))
         return db;
     db_close(db);

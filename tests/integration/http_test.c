@@ -124,6 +124,36 @@ static void a_body_nobody_takes_is_refused_before_it_is_read(void **state)
     close(fd);
 }
 
+static void a_client_that_asks_before_its_body_is_told(void **state)
+{
+    struct server *s = *state;
+    int fd = server_connect(s);
+    char go_on[64] = "";
+    struct answer a;
+
+    client_text(fd,
+                "POST /v1/uploads HTTP/1.1\r\nHost: h\r\n" TUS "%s" BYTES_TYPE
+                "Upload-Length: 5\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+                bearer(s->ingest));
+    assert_true(recv(fd, go_on, sizeof go_on - 1, 0) > 0);
+    assert_string_equal(go_on, "HTTP/1.1 100 Continue\r\n\r\n");
+    client_text(fd, "hello");
+    client_read(fd, false, &a);
+    assert_int_equal(a.status, 201);
+    answer_free(&a);
+    close(fd);
+
+    fd = server_connect(s);
+    client_text(fd,
+                "POST /v1/uploads HTTP/1.1\r\nHost: h\r\n" TUS "%s" BYTES_TYPE
+                "Upload-Length: 4\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+                bearer(s->ingest));
+    memset(go_on, 0, sizeof go_on);
+    assert_true(recv(fd, go_on, 12, MSG_PEEK) > 0);
+    assert_string_equal(go_on, "HTTP/1.1 413");
+    close(fd);
+}
+
 static void an_answer_names_no_key_and_the_log_neither(void **state)
 {
     struct server *s = *state;
@@ -734,6 +764,7 @@ int main(void)
         T(a_head_is_a_get_without_its_body),
         T(requests_on_one_connection_are_answered_in_order),
         T(a_body_nobody_takes_is_refused_before_it_is_read),
+        T(a_client_that_asks_before_its_body_is_told),
         T(an_answer_names_no_key_and_the_log_neither),
         T(what_two_servers_could_read_differently_is_refused),
         T(a_header_that_counts_may_stand_there_once),
