@@ -6,8 +6,9 @@
  * Threads. fw_start, fw_stop and fw_frame belong to the game's own (main) thread: the one whose
  * frames are measured and whose stack is taken while a frame is long. All other calls may come from
  * any thread. fw_frame takes no lock, allocates nothing and makes no system call but the clock's
- * vDSO read. Nothing here blocks on disk or network; the SDK's own low-priority threads do that
- * work.
+ * vDSO read. Nothing here blocks on disk or network, but for fw_start, which makes the storage
+ * folder and reads the install id, and fw_stop, which waits for the last slice to be written; the
+ * SDK's own low-priority threads do that work.
  *
  * Ownership. Strings and structs passed in are copied before the call returns. Handles are opaque;
  * every call accepts a NULL handle and then does nothing, so a game whose profiler did not start

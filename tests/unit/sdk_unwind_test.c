@@ -221,6 +221,13 @@ static void a_deep_stack_is_cut_at_its_limit(void **state)
 }
 
 #if !defined(__SANITIZE_THREAD__)
+static bool under_valgrind(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+
+    return preload && strstr(preload, "vgpreload");
+}
+
 static void on_usr1(int signal)
 {
     (void)signal;
@@ -231,17 +238,36 @@ static void on_usr1(int signal)
 static void a_stack_inside_a_signal_handler_goes_on_below_it(void **state)
 {
     struct sigaction action = {.sa_handler = on_usr1}, before;
-    const char *preload = getenv("LD_PRELOAD");
 
     (void)state;
-    if (preload && strstr(preload, "vgpreload"))
-        skip(); /* the gap the kernel leaves below an interrupted frame is no memory to valgrind */
+    if (under_valgrind())
+        skip(); /* the gap the kernel leaves below an interrupted frame is no memory to it */
     sigaction(SIGUSR1, &action, &before);
     raise(SIGUSR1);
     sigaction(SIGUSR1, &before, NULL);
     assert_stack_is_backtraces(12);
 }
 
+static void on_another_stack_the_innermost_frame_is_known(void **state)
+{
+    struct sigaction action = {.sa_handler = on_usr1, .sa_flags = SA_ONSTACK}, before;
+    stack_t other = {.ss_size = 65536}, none;
+
+    (void)state;
+    if (under_valgrind())
+        skip(); /* it loses track of which stack is in use */
+    other.ss_sp = malloc(other.ss_size);
+    assert_int_equal(sigaltstack(&other, &none), 0);
+    sigaction(SIGUSR1, &action, &before);
+    raise(SIGUSR1);
+    sigaction(SIGUSR1, &before, NULL);
+    sigaltstack(&none, NULL);
+    free(other.ss_sp);
+    assert_true(atomic_load(&fx->ok));
+    assert_int_equal(fx->capture.stack_n, 0);
+    assert_in_range(fx->n, 1, 2);
+    assert_non_null(fx->frame[0].module);
+}
 #endif
 
 #if defined(__x86_64__)
@@ -494,6 +520,7 @@ int main(void)
         UNWIND_TEST(a_deep_stack_is_cut_at_its_limit),
 #if !defined(__SANITIZE_THREAD__) /* it holds signals back while a handler runs */
         UNWIND_TEST(a_stack_inside_a_signal_handler_goes_on_below_it),
+        UNWIND_TEST(on_another_stack_the_innermost_frame_is_known),
 #endif
 #if defined(__x86_64__)
         UNWIND_TEST(code_without_unwind_information_is_crossed_by_frame_pointers),

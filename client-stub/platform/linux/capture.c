@@ -47,11 +47,11 @@ RAW_MEMORY static void copy_stack(struct fw_capture *c)
     uint64_t sp = c->regs.r[fw_arch.sp];
 
     c->stack_n = 0;
+    c->stack_base = sp;
     if (sp % sizeof sp || sp < c->stack_low || sp >= c->stack_high)
-        return; /* on another stack: a coroutine's, a signal's */
+        return;
 
     uint64_t n = c->stack_high - sp;
-    c->stack_base = sp;
     c->stack_n = copy_words(c->stack, sp, n < FW_STACK_BYTES ? (size_t)n : FW_STACK_BYTES);
 }
 
@@ -76,6 +76,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         return;
     }
     if (atomic_compare_exchange_strong(&c->state, &asked, FW_CAPTURE_COPYING)) {
+        c->taken_ns = fw_now_ns();
         fw_arch_regs(context, &c->regs);
         copy_stack(c);
         atomic_store(&c->state, FW_CAPTURE_DONE);
@@ -205,6 +206,5 @@ bool fw_capture_take(struct fw_capture *c, unsigned timeout_ms)
         atomic_store(&c->state, FW_CAPTURE_IDLE);
         return false;
     }
-    bool taken = await(c, timeout_ms) && c->stack_n > 0;
-    return taken;
+    return await(c, timeout_ms);
 }

@@ -22,8 +22,9 @@ enum fw_capture_state { FW_CAPTURE_IDLE, FW_CAPTURE_ASKED, FW_CAPTURE_COPYING, F
 struct fw_capture {
     /* what was taken: valid for the taker after fw_capture_take() returned true */
     struct fw_regs regs;
+    uint64_t taken_ns;   /* CLOCK_MONOTONIC */
     uint64_t stack_base; /* address of stack[0] */
-    size_t stack_n;
+    size_t stack_n;      /* 0: it ran on another stack (a coroutine's, a signal's) */
     unsigned char *stack;
 
     /* own */
@@ -39,6 +40,5 @@ struct fw_capture {
 const char *fw_capture_start(struct fw_capture *c);
 /* On the main thread, after the taker's last call. */
 void fw_capture_stop(struct fw_capture *c);
-/* False: the main thread did not answer in time, or its stack could not be copied. Waits with no
- * lock held. */
+/* False: the main thread did not answer in time. Waits with no lock held. */
 bool fw_capture_take(struct fw_capture *c, unsigned timeout_ms);

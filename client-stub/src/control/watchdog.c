@@ -53,9 +53,17 @@ static void switch_off(struct fw_watchdog *w, const char *reason)
     fw_log_say(w->log, FW_LOG_WARN, "stacks are off: %s", reason);
 }
 
-static void take_stack(struct fw_watchdog *w, uint64_t began_ns)
+/* The frame had ended when the stack was taken: it shows the next one. */
+static bool too_late(const struct fw_watchdog *w, uint64_t began_ns)
 {
-    struct fw_desk_sample sample = {.t_ns = fw_now_ns()};
+    uint64_t present = atomic_load(&w->hook->present_ns);
+
+    return present != began_ns && present <= w->capture.taken_ns;
+}
+
+static void take_stack(struct fw_watchdog *w, uint64_t began_ns, bool first)
+{
+    struct fw_desk_sample sample;
 
     if (!fw_capture_take(&w->capture, ANSWER_MS)) {
         atomic_fetch_add(&w->failures, 1);
@@ -64,6 +72,11 @@ static void take_stack(struct fw_watchdog *w, uint64_t began_ns)
         return;
     }
     w->unanswered = 0;
+    if (too_late(w, began_ns))
+        return;
+    if (first) /* only now: it takes longer than a short jank has left */
+        fw_modules_refresh(&w->modules);
+    sample.t_ns = w->capture.taken_ns;
     fill_sample(w, &sample);
     if (sample.n)
         fw_desk_add_sample(w->desk, began_ns, &sample);
@@ -82,12 +95,10 @@ static void follow(struct fw_watchdog *w, uint64_t began_ns)
 
     atomic_store(&w->jank_ns, began_ns);
     fw_waker_wake(w->sampler);
-    if (wants_stacks(w))
-        fw_modules_refresh(&w->modules);
     while (!atomic_load(&w->stop) && fw_hook_running_ns(w->hook, fw_now_ns(), &began) &&
            began == began_ns) {
         if (taken++ < FW_DESK_SAMPLES && wants_stacks(w))
-            take_stack(w, began_ns);
+            take_stack(w, began_ns, taken == 1);
         wait_until(w, fw_now_ns() + (taken < FW_DESK_SAMPLES ? step : HUNG_NS));
     }
 }

@@ -136,6 +136,7 @@ static void finish_current(struct fw_uploader *u)
 
 static void judge(struct fw_uploader *u, enum fw_tus_result result)
 {
+    u->denied = result == FW_TUS_DENIED;
     switch (result) {
     case FW_TUS_MORE:
         break;
@@ -217,6 +218,7 @@ static uint64_t work(struct fw_uploader *u, bool *idle)
         *idle = true;
         return u->next_config_ns;
     }
+    *idle = u->denied;
     if (now < u->not_before_ns)
         return earlier(u->not_before_ns, u->next_config_ns);
 
@@ -238,8 +240,8 @@ static void work_until_told(struct fw_uploader *u)
         bool idle;
 
         until = work(u, &idle);
-        if (drain && (idle || fw_now_ns() >= drain))
-            return;
+        if (drain && (idle || fw_now_ns() >= drain || until >= drain))
+            return; /* all sent, or nothing to do before the time is over */
         if (!until)
             continue;
         atomic_store(&u->cpu_us, fw_thread_cpu_us());

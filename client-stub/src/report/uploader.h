@@ -39,6 +39,7 @@ struct fw_uploader {
     size_t n_skipped;
     int fd;
     uint64_t next_config_ns, not_before_ns;
+    bool denied; /* by the last answer: the key is not taken */
     unsigned char *chunk;
     _Atomic bool stop;            /* ends at once */
     _Atomic uint64_t drain_until; /* not 0: ends when all is sent, or at this time */
