@@ -367,7 +367,6 @@ static bool load(struct symcache_files *f, struct db *db, const struct table_key
     if (!map_file(f, key, name, e) && !fill(f, db, key, name, e, err))
         return false;
     atomic_fetch_add(&f->counts.maps, 1);
-    e->table.kind = key->kind;
     return key->kind == TABLE_MAPPING ? retrace_open(&e->table.mapping, e->at, e->size, err)
                                       : symcache_open(&e->table.native, e->at, e->size, err);
 }
