@@ -1,19 +1,11 @@
 #include "symbols/symcache_build.h"
 #include "symbols/dwarf.h"
-#include "symbols/symcache_format.h"
+#include "symbols/symcache_write.h"
+
+#include <string.h>
 
 #define LOCATION_SLOTS (1u << 16) /* of the table that finds equal locations */
-#define RANGES_PER_BUCKET 8
 #define WORK_PER_SYMBOL 64u
-#define STRINGS_MAX UINT32_MAX
-
-struct location {
-    uint32_t file, line, function, outer, column; /* file and function: string numbers */
-};
-
-struct piece {
-    uint32_t start, location;
-};
 
 /* Pieces without gaps between: each holds up to the next, the last up to `end`. */
 struct run {
@@ -22,7 +14,7 @@ struct run {
 };
 
 struct pieces {
-    VEC(struct piece) all;
+    VEC(struct symcache_range) all;
     VEC(struct run) runs;
     bool closed; /* the next piece begins a run */
 };
@@ -34,12 +26,12 @@ struct build {
     struct dwarf dwarf;
     struct dwarf_functions functions;
     struct dwarf_lines lines;
-    VEC(struct location) locations;
-    uint32_t *location_slots; /* location + 1 by hash; a later one displaces an earlier */
-    uint32_t *symbol_names;   /* string number of each symbol, 0 = not yet */
-    struct pieces code;       /* in functions that DWARF knows */
-    struct pieces bare;       /* with lines, but in no such function */
-    VEC(struct piece) out;    /* the result: SYMCACHE_NONE marks a gap */
+    VEC(struct symcache_location) locations;
+    uint32_t *location_slots;       /* location + 1 by hash; a later one displaces an earlier */
+    uint32_t *symbol_names;         /* string number of each symbol, 0 = not yet */
+    struct pieces code;             /* in functions that DWARF knows */
+    struct pieces bare;             /* with lines, but in no such function */
+    VEC(struct symcache_range) out; /* the result: SYMCACHE_NONE marks a gap */
     uint32_t out_end;
     bool incomplete; /* work ran out while DWARF was read */
     /* walking one unit, in ascending addresses */
@@ -54,7 +46,7 @@ struct build {
     uint32_t epoch; /* changes with the symbol: callers' locations then have another function */
 };
 
-static uint32_t location_hash(const struct location *l)
+static uint32_t location_hash(const struct symcache_location *l)
 {
     uint64_t h = l->file * 0x9e3779b97f4a7c15u;
 
@@ -64,14 +56,14 @@ static uint32_t location_hash(const struct location *l)
     return (uint32_t)(h >> 48) % LOCATION_SLOTS;
 }
 
-static bool same_location(const struct location *a, const struct location *b)
+static bool same_location(const struct symcache_location *a, const struct symcache_location *b)
 {
     return a->file == b->file && a->line == b->line && a->function == b->function &&
            a->outer == b->outer && a->column == b->column;
 }
 
 /* The number of an equal location, or of a new one. SYMCACHE_NONE: out of memory. */
-static uint32_t add_location(struct build *b, struct location l)
+static uint32_t add_location(struct build *b, struct symcache_location l)
 {
     uint32_t *slot = &b->location_slots[location_hash(&l)];
 
@@ -107,7 +99,7 @@ static bool add_piece(struct build *b, struct pieces *p, uint32_t start, uint32_
         *last = (struct run){start, end, (uint32_t)p->all.n, 0};
         p->closed = false;
     }
-    p->all.at[p->all.n++] = (struct piece){start, location};
+    p->all.at[p->all.n++] = (struct symcache_range){start, location};
     last->n++;
     last->end = end;
     return true;
@@ -191,11 +183,11 @@ static uint32_t caller_of(struct build *b, uint32_t node)
     if (n->caller_epoch == b->epoch)
         return n->caller;
 
-    struct location l = {.file = dwarf_file_path(&b->dwarf, &b->lines, n->call_file),
-                         .line = n->call_line,
-                         .function = function_of(b, n->parent),
-                         .outer = caller_of(b, n->parent),
-                         .column = b->lines.columns ? n->call_column : 0};
+    struct symcache_location l = {.file = dwarf_file_path(&b->dwarf, &b->lines, n->call_file),
+                                  .line = n->call_line,
+                                  .function = function_of(b, n->parent),
+                                  .outer = caller_of(b, n->parent),
+                                  .column = b->lines.columns ? n->call_column : 0};
 
     if (l.file == 0 && l.outer == SYMCACHE_NONE)
         l.file = b->symbol_file;
@@ -219,9 +211,9 @@ static const struct dwarf_row *enter_row(struct build *b, uint32_t at, uint32_t 
     return &rows[b->row - 1];
 }
 
-static struct location locate(struct build *b, uint32_t node, const struct dwarf_row *row)
+static struct symcache_location locate(struct build *b, uint32_t node, const struct dwarf_row *row)
 {
-    struct location l = {.outer = SYMCACHE_NONE, .function = b->symbol_name};
+    struct symcache_location l = {.outer = SYMCACHE_NONE, .function = b->symbol_name};
 
     if (row) {
         l.file = dwarf_file_path(&b->dwarf, &b->lines, row->file);
@@ -361,16 +353,16 @@ static bool add_unit(struct build *b, struct dwarf_unit *u)
 
 static bool put_out(struct build *b, uint32_t start, uint32_t end, uint32_t location)
 {
-    struct piece *last = b->out.n ? &b->out.at[b->out.n - 1] : NULL;
+    struct symcache_range *last = b->out.n ? &b->out.at[b->out.n - 1] : NULL;
 
     if (!VEC_ROOM(b->mem, &b->out, 2))
         return false;
     if (last && b->out_end < start) {
-        b->out.at[b->out.n++] = (struct piece){b->out_end, SYMCACHE_NONE};
+        b->out.at[b->out.n++] = (struct symcache_range){b->out_end, SYMCACHE_NONE};
         last = NULL;
     }
     if (!last || b->out.at[b->out.n - 1].location != location)
-        b->out.at[b->out.n++] = (struct piece){start, location};
+        b->out.at[b->out.n++] = (struct symcache_range){start, location};
     b->out_end = end;
     return true;
 }
@@ -379,7 +371,7 @@ static bool put_out(struct build *b, uint32_t start, uint32_t end, uint32_t loca
 static bool put_run(struct build *b, const struct pieces *p, const struct run *r, uint32_t start,
                     uint32_t end)
 {
-    const struct piece *piece = p->all.at + r->first;
+    const struct symcache_range *piece = p->all.at + r->first;
     size_t low = 0, high = r->n;
 
     while (high - low > 1) {
@@ -403,7 +395,7 @@ static bool put_run(struct build *b, const struct pieces *p, const struct run *r
 
 static bool put_symbol(struct build *b, size_t i, uint32_t start, uint32_t end)
 {
-    struct location l = {
+    struct symcache_location l = {
         .file = symbol_file(b, i), .function = symbol_name(b, i), .outer = SYMCACHE_NONE};
     uint32_t location = add_location(b, l);
 
@@ -455,7 +447,7 @@ static bool flatten(struct build *b)
     if (ok && b->out.n) {
         ok = VEC_ROOM(b->mem, &b->out, 1);
         if (ok)
-            b->out.at[b->out.n++] = (struct piece){b->out_end, SYMCACHE_NONE};
+            b->out.at[b->out.n++] = (struct symcache_range){b->out_end, SYMCACHE_NONE};
     }
     return ok;
 }
@@ -531,175 +523,11 @@ static void count(const struct build *b, struct symcache_stats *s)
     s->incomplete = b->incomplete || b->image->work.spent;
 }
 
-/* Buffers what goes to the sink. */
-struct writer {
-    symcache_sink *sink;
-    void *ctx;
-    uint64_t written;
-    size_t n;
-    bool failed;
-    unsigned char bytes[16 << 10];
-};
-
-static void flush(struct writer *w)
-{
-    if (w->n && !w->failed)
-        w->failed = !w->sink(w->ctx, w->bytes, w->n);
-    w->written += w->n;
-    w->n = 0;
-}
-
-static void put_bytes(struct writer *w, const void *bytes, size_t n)
-{
-    if (n > sizeof w->bytes - w->n)
-        flush(w);
-    if (n > sizeof w->bytes) {
-        w->failed = w->failed || !w->sink(w->ctx, bytes, n);
-        w->written += n;
-        return;
-    }
-    memcpy(w->bytes + w->n, bytes, n);
-    w->n += n;
-}
-
-static void put32(struct writer *w, uint32_t v)
-{
-    unsigned char word[4];
-
-    store32(word, v);
-    put_bytes(w, word, sizeof word);
-}
-
-/* Buckets up to that of the last range, and one at the end. */
-static uint64_t bucket_count(const struct build *b, uint32_t shift)
-{
-    return ((uint64_t)b->out.at[b->out.n - 1].start >> shift) + 2;
-}
-
-/* So that a bucket has some RANGES_PER_BUCKET ranges. */
-static uint32_t bucket_shift(const struct build *b)
-{
-    uint32_t shift = 0;
-
-    while (bucket_count(b, shift) > b->out.n / RANGES_PER_BUCKET + 2)
-        shift++;
-    return shift;
-}
-
-static void put_buckets(struct writer *w, const struct build *b)
-{
-    uint32_t shift = bucket_shift(b);
-    uint64_t n = bucket_count(b, shift);
-    size_t range = 0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        while (range + 1 < b->out.n && b->out.at[range + 1].start <= i << shift)
-            range++;
-        put32(w, (uint32_t)range);
-    }
-}
-
-static void put_header(struct writer *w, const struct build *b, const struct symcache_stats *s,
-                       uint64_t strings_bytes)
-{
-    const struct debug_image *image = b->image;
-    unsigned char h[SYMCACHE_HEADER] = {0}, *counts = h + SYMCACHE_AT_COUNTS;
-    uint32_t flags =
-        (b->lines.columns ? SYMCACHE_COLUMNS : 0) | (s->counts.units ? SYMCACHE_DWARF : 0) |
-        (image->mini_symbols ? SYMCACHE_MINI : 0) | (s->incomplete ? SYMCACHE_INCOMPLETE : 0);
-
-    memcpy(h, SYMCACHE_MAGIC, 8);
-    store32(h + SYMCACHE_AT_VERSION, SYMCACHE_VERSION);
-    store32(h + SYMCACHE_AT_FORMAT, (uint32_t)image->slice.format);
-    store32(h + SYMCACHE_AT_ARCH, (uint32_t)image->slice.arch);
-    store32(h + SYMCACHE_AT_FLAGS, flags);
-    store32(h + SYMCACHE_AT_ID_SIZE, (uint32_t)image->slice.id.size);
-    memcpy(h + SYMCACHE_AT_ID, image->slice.id.bytes, DEBUG_ID_BYTES);
-    store32(h + SYMCACHE_AT_N_RANGES, s->ranges);
-    store64(h + SYMCACHE_AT_BASE, image->base);
-    store64(h + SYMCACHE_AT_STRINGS, strings_bytes);
-    store32(h + SYMCACHE_AT_N_LOCATIONS, s->locations);
-    store32(h + SYMCACHE_AT_SHIFT, bucket_shift(b));
-    store32(h + SYMCACHE_AT_N_BUCKETS, (uint32_t)bucket_count(b, bucket_shift(b)));
-#define X(name, help)                                                                              \
-    store32(counts, s->counts.name);                                                               \
-    counts += 4;
-    SYMCACHE_COUNTS(X)
-#undef X
-    put_bytes(w, h, sizeof h);
-}
-
-/* Gives each string that a location uses its offset, in offsets[number]. Returns their bytes. */
-static uint64_t place_strings(const struct build *b, uint32_t *offsets)
-{
-    uint64_t at = 1;
-
-    for (size_t i = 0; i < b->locations.n; i++)
-        offsets[b->locations.at[i].file] = offsets[b->locations.at[i].function] = 1;
-    for (size_t i = 1; i < b->strings.all.n; i++) {
-        if (!offsets[i])
-            continue;
-        offsets[i] = (uint32_t)at;
-        at += b->strings.all.at[i].len + 1;
-    }
-    offsets[0] = 0;
-    return at;
-}
-
-static void put_strings(struct writer *w, const struct build *b, const uint32_t *offsets)
-{
-    put_bytes(w, "", 1);
-    for (size_t i = 1; i < b->strings.all.n; i++) {
-        if (!offsets[i])
-            continue;
-        put_bytes(w, b->strings.all.at[i].at, b->strings.all.at[i].len);
-        put_bytes(w, "", 1);
-    }
-}
-
-static bool write_all(const struct build *b, struct writer *w, struct symcache_stats *s,
-                      struct err *err)
-{
-    uint32_t *offsets = mem_alloc(b->mem, b->strings.all.n, sizeof *offsets);
-
-    if (!offsets)
-        return err_set(err, ERR_TOO_BIG, "no memory for the strings");
-
-    uint64_t strings_bytes = place_strings(b, offsets);
-    bool ok = strings_bytes <= STRINGS_MAX ||
-              err_set(err, ERR_TOO_BIG, "more than 4 GB of function and file names");
-
-    if (ok) {
-        put_header(w, b, s, strings_bytes);
-        put_buckets(w, b);
-        for (size_t i = 0; i < b->out.n; i++) {
-            put32(w, b->out.at[i].start);
-            put32(w, b->out.at[i].location);
-        }
-        for (size_t i = 0; i < b->locations.n; i++) {
-            const struct location *l = &b->locations.at[i];
-
-            put32(w, offsets[l->file]);
-            put32(w, l->line);
-            put32(w, offsets[l->function]);
-            put32(w, l->outer);
-            put32(w, l->column);
-        }
-        put_strings(w, b, offsets);
-        flush(w);
-        ok = !w->failed || err_set(err, ERR_INTERNAL, "the symcache cannot be written");
-        s->bytes = w->written;
-    }
-    mem_free(b->mem, offsets);
-    return ok;
-}
-
 bool symcache_build(struct debug_image *image, const struct symcache_options *options,
                     symcache_sink *sink, void *ctx, struct symcache_stats *stats, struct err *err)
 {
     struct build b;
     struct symcache_stats s = {0};
-    struct writer w = {.sink = sink, .ctx = ctx};
     bool ok = init(&b, image, options) && collect(&b);
 
     if (!ok) {
@@ -710,8 +538,16 @@ bool symcache_build(struct debug_image *image, const struct symcache_options *op
                      "no symbols for its code: neither DWARF nor a symbol table; "
                      "index the file before it is stripped");
     } else {
+        struct symcache_content content = {.image = image,
+                                           .strings = &b.strings,
+                                           .locations = b.locations.at,
+                                           .ranges = b.out.at,
+                                           .n_locations = b.locations.n,
+                                           .n_ranges = b.out.n,
+                                           .columns = b.lines.columns};
+
         count(&b, &s);
-        ok = write_all(&b, &w, &s, err);
+        ok = symcache_write(b.mem, &content, sink, ctx, &s, err);
         s.peak_memory_bytes = image->mem.peak;
     }
     fini(&b);

@@ -11,7 +11,9 @@
             c = mix(c, i);                                                                         \
         return c;                                                                                  \
     }
-#define TEN(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
+#define TEN(n)                                                                                     \
+    ONE(n##0)                                                                                      \
+    ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
 
 TEN(1)
 TEN(2)
