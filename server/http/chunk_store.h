@@ -100,7 +100,7 @@ struct upload_info {
 bool chunk_store_stat(struct db *db, const struct upload_key *key, struct arena *mem,
                       struct upload_info *out, struct err *err) MUST_CHECK;
 /* Removes the bytes and marks the upload deleted. ERR_NOT_FOUND, ERR_GONE (deleted before),
- * ERR_FORBIDDEN: complete, so it is part of a session and stays for as long as sessions do. */
+ * ERR_FORBIDDEN: complete and handed on, so it stays until retention takes it. */
 bool chunk_store_remove(struct db *db, const struct upload_key *key, struct arena *mem,
                         struct err *err) MUST_CHECK;
 /* Makes a complete upload of the partial ones, in their order. `concat` is the header to echo.

@@ -677,10 +677,9 @@ bool chunk_store_stat(struct db *db, const struct upload_key *key, struct arena 
 }
 
 struct row_delete {
-    const char *kind, *state, *concat, *day;
+    const char *state, *concat, *day;
 };
 static const struct db_col delete_cols[] = {
-    DB_COL(row_delete, kind),
     DB_COL(row_delete, state),
     DB_COL(row_delete, concat),
     DB_COL(row_delete, day),
@@ -697,10 +696,8 @@ static bool remove_locked(struct db *db, const struct upload_key *key, struct ar
         return false;
     if (strcmp(row.state, "deleted") == 0)
         return err_set(err, ERR_GONE, "the upload was deleted before");
-    if (strcmp(row.state, "complete") == 0 && strcmp(row.kind, "session") == 0 &&
-        strcmp(row.concat, "partial") != 0)
-        return err_set(err, ERR_FORBIDDEN,
-                       "the upload is complete and part of its session: it stays");
+    if (strcmp(row.state, "complete") == 0 && strcmp(row.concat, "partial") != 0)
+        return err_set(err, ERR_FORBIDDEN, "the upload is complete and was handed on: it stays");
     return db_exec(db, Q_UPLOAD_DELETE_CHUNKS,
                    DB_ARGS(db_i64(key->shard), db_uuid(key->id), db_text(row.day)), err) &&
            db_exec(db, Q_UPLOAD_DELETE, DB_ARGS(db_i64(key->shard), db_uuid(key->id)), err);

@@ -1,4 +1,4 @@
-SELECT kind, state, concat, day::text AS day
+SELECT state, concat, day::text AS day
 FROM upload
 WHERE shard = $1::integer
   AND upload_id = $2::uuid

@@ -786,7 +786,7 @@ static void a_deleted_upload_is_gone_with_its_bytes(void **state)
     free(bytes);
 }
 
-static void a_session_that_is_complete_cannot_be_deleted(void **state)
+static void an_upload_that_was_handed_on_cannot_be_deleted(void **state)
 {
     struct server *s = *state;
     char *path = created(s, s->ingest, "Upload-Length: 5\r\n");
@@ -1283,7 +1283,7 @@ int main(void)
         T(an_upload_expires_and_may_be_taken_up_again),
         T(a_complete_upload_does_not_expire),
         T(a_deleted_upload_is_gone_with_its_bytes),
-        T(a_session_that_is_complete_cannot_be_deleted),
+        T(an_upload_that_was_handed_on_cannot_be_deleted),
         T(a_chunk_with_the_right_checksum_counts),
         T(sha1_of_hello_world_is_what_the_protocol_says),
         T(a_damaged_chunk_is_460_and_discarded),
