@@ -139,18 +139,16 @@ stage_clients() {
 # Mostly waits, so it goes on beside the stages after it; crash_end takes its result in.
 stage_crash() {
     [ -x build/dev/server/framewatchd ] || build dev || return
-    (
-        tests/e2e/crash.sh build/dev "${FW_CRASH_ROUNDS:-50}" >"$logs/crash.out" 2>&1 </dev/null
-        echo $? >"$logs/crash.rc"
-    ) &
+    tests/e2e/crash.sh build/dev "${FW_CRASH_ROUNDS:-50}" >"$logs/crash.out" 2>&1 </dev/null &
     crash_pid=$!
 }
 crash_end() {
     [ -n "$crash_pid" ] || return 0
-    wait "$crash_pid"
+    local rc=0
+    wait "$crash_pid" || rc=$?
     crash_pid=
     counted "kill -9, ${FW_CRASH_ROUNDS:-50} rounds" \
-        bash -c 'cat "$1/crash.out"; exit "$(cat "$1/crash.rc")"' crash "$logs"
+        bash -c 'cat "$1"; exit "$2"' crash "$logs/crash.out" "$rc"
 }
 
 stage_alloc() {
