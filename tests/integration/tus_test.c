@@ -2,6 +2,7 @@
 #include "support/server.h"
 
 #include "base/digest.h"
+#include "server/db/db.h"
 #include "server/http/tus_headers.h"
 
 #include <setjmp.h>
@@ -1159,6 +1160,47 @@ static void every_newcomer_ends_the_one_before(void **state)
     free(bytes);
 }
 
+/* A connection of the test's own that keeps uploads from being written until it is closed. */
+static struct db *writes_held_up(struct server *s)
+{
+    struct err err = {0};
+    struct db *db = db_open(s->conninfo, &err);
+
+    if (!db || !db_script(db, "BEGIN; LOCK TABLE upload IN SHARE MODE", &err))
+        fail_msg("%s", err.text);
+    return db;
+}
+
+static void of_several_that_want_to_send_the_newest_does(void **state)
+{
+    struct server *s = *state;
+    char *path = created(s, s->ingest, "Upload-Length: 15\r\n");
+    struct db *db = writes_held_up(s);
+    int fd[3];
+    struct answer a;
+
+    /* the first one has sent all and waits for the database, so it is not ended */
+    for (size_t i = 0; i < 3; i++) {
+        fd[i] = half_a_patch(s, path, 5 * (i > 0), 5, "hello", 5, "");
+        server_await_metric(s, "framewatch_http_requests_active", (double)(i < 2 ? i + 2 : 3));
+    }
+    client_read(fd[1], false, &a);
+    assert_int_equal(a.status, 423);
+    assert_string_equal(answer_code(&a), "superseded");
+    answer_free(&a);
+    db_close(db);
+    client_read(fd[0], false, &a);
+    assert_int_equal(a.status, 204);
+    answer_free(&a);
+    client_read(fd[2], false, &a);
+    assert_int_equal(a.status, 204);
+    assert_int_equal(answer_i64(&a, "Upload-Offset"), 10);
+    answer_free(&a);
+    for (size_t i = 0; i < 3; i++)
+        close(fd[i]);
+    free(path);
+}
+
 static void a_deletion_ends_a_hung_request(void **state)
 {
     struct server *s = *state;
@@ -1299,6 +1341,7 @@ int main(void)
         T(another_apps_upload_does_not_exist),
         T(a_newcomer_ends_a_hung_request_at_once),
         T(every_newcomer_ends_the_one_before),
+        T(of_several_that_want_to_send_the_newest_does),
         T(a_deletion_ends_a_hung_request),
         T(an_upload_goes_on_after_a_restart),
         T(sigterm_keeps_what_arrived),
