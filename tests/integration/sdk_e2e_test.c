@@ -30,8 +30,8 @@ struct fixture {
     char storage[64], url[64], said[8192];
     pthread_mutex_t mutex; /* guards said */
     fw_options options;
-    struct fw_transport_curl *curl; /* of the counting transport */
-    unsigned exchanges_left;        /* then the network is gone */
+    struct fw_transport_curl *curl;  /* of the counting transport */
+    _Atomic unsigned exchanges_left; /* then the network is gone */
     _Atomic uint64_t sent;
 };
 
