@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Retrace beside Debian's ReTrace (ProGuard's), in one run on this machine: time and memory of the
 # index, frames a second when warm, seconds of a first frame. CPU seconds, so that other programs
-# matter less. Prints figures and ratios; never fails for a slow machine.
+# matter less. Prints figures and ratios; never fails for a slow machine, but where the two programs
+# print different names or lines (without JSON comments, which ReTrace does not know).
 #   tests/bench/retrace.sh [MAPPING_MB] [FRAMES]     55 and 200,000; the mapping is made up
 # Needs Debian's proguard-cli with a Java runtime, and python3. FW_BUILD: an existing build.
 set -euo pipefail
@@ -58,3 +59,10 @@ awk -v n="$frames" -v oo="$our_one" -v oa="$our_all" -v ro="$raw_one" -v po="$pe
     printf "cold, without an index made before: %.2f CPU s, 1/%.1f\n", ro, po / ro
     printf "memory           %d MB   ReTrace %d MB\n", om, pm
 }'
+
+sed '/^# {/d' "$work/mapping" >"$work/plain"
+head -n 20000 "$work/stack" >"$work/some"
+java -cp "$jars" proguard.retrace.ReTrace "$work/plain" "$work/some" >"$work/theirs"
+"$build/server/framewatch" retrace "$work/plain" "$work/some" >"$work/ours"
+cmp "$work/theirs" "$work/ours"
+echo "output           equal to ReTrace's: $(wc -l <"$work/ours") lines"
