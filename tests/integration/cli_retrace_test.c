@@ -96,6 +96,15 @@ static void an_index_answers_like_its_mapping(void **state)
     assert_says("an index already");
 }
 
+static void a_second_implementation_prints_the_same(void **state)
+{
+    (void)state;
+    assert_int_equal(run("python3 " FW_SOURCE_DIR "/tests/symbols/retrace_model.py " FW_BINARY_DIR
+                         "/server/framewatch 0 40"),
+                     0);
+    assert_says("40 mappings, 0 with differences");
+}
+
 static void each_line_is_answered_as_it_comes(void **state)
 {
     (void)state;
@@ -154,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_comes_from_a_file_or_standard_input),
         cmocka_unit_test(an_index_answers_like_its_mapping),
+        cmocka_unit_test(a_second_implementation_prints_the_same),
         cmocka_unit_test(each_line_is_answered_as_it_comes),
         cmocka_unit_test(a_line_without_end_goes_through),
         cmocka_unit_test(what_is_odd_about_a_mapping_is_told),
