@@ -212,7 +212,7 @@ static struct aged *list_tables(const char *folder, size_t *n, int64_t *total)
         list = more;
         list[*n].used = st.st_mtim;
         list[*n].size = st.st_size;
-        snprintf(list[*n].name, NAME_BYTES, "%s", e->d_name);
+        memcpy(list[*n].name, e->d_name, strlen(e->d_name) + 1);
         *total += st.st_size;
         (*n)++;
     }
