@@ -1,16 +1,20 @@
 /*
  * retrace_format: how the index of a mapping is laid out, version 1. Little-endian words of 32
- * bits, in this order; names are offsets into strings. header      RETRACE_HEADER bytes buckets
- * n_buckets words, a power of two: class number + 1 by hash of the obfuscated name, the next free
- * bucket where it collides; 0: free classes     {name, original, first method, file}; one more at
- * the end closes the last methods     {name, first group}, by name within a class; one more at the
- * end groups      {first range, flags}: the ranges of one original method under this name, in the
+ * bits, in this order; names are offsets into strings.
+ *   header      RETRACE_HEADER bytes
+ *   buckets     n_buckets words, a power of two: class number + 1 by hash of the obfuscated name,
+ *               the next free bucket where it collides; 0: free
+ *   classes     {name, original, first method, file}; one more at the end closes the last
+ *   methods     {name, first group}, by name within a class; one more at the end
+ *   groups      {first range, flags}: the ranges of one original method under this name, in the
  *               mapping's order; one more at the end
- *   ranges      {signature * 2 + has infos, from, to, original from, original to}: the lines
- * from..to of the obfuscated method; RETRACE_NONE as a from: no such range signatures  {class,
- * name, return type, arguments, file} infos       {range, kind, first word, number of words},
- * ascending by range words       RETRACE_REWRITE: frames to remove, then the exceptions it holds
- * for, as numbers of `thrown`; RETRACE_CALLSITE: pairs of line in the outline, line here, ascending
+ *   ends        one word a range: its last line
+ *   ranges      {signature * 2 + has infos, from, original from, original to}: the obfuscated
+ *               method's lines from here to the range's end; RETRACE_NONE as a from: no such range
+ *   signatures  {class, name, return type, arguments, file of the class}
+ *   infos       {range, kind, first word, number of words}, ascending by range
+ *   words       RETRACE_REWRITE: frames to remove, then the exceptions it holds for, as numbers of
+ *               `thrown`; RETRACE_CALLSITE: pairs of line in the outline, line here, ascending
  *   thrown      names of exceptions, ascending as text
  *   strings     NUL-terminated; the first is empty
  */

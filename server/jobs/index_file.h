@@ -7,10 +7,10 @@
  *
  * FILE may be zstd-compressed. Written into FOLDER: 0.table, 1.table … and `result`, a line a fact,
  * its words separated by tabs, whole only if the last line is "end":
- *   file    SHA256 BYTES                     of the file, unpacked
- *   table   N SHA256 BYTES ID NAME           N.table, of an image or mapping with that digest; ID
- * is of a mapping, else "-" refused REASON DETAIL                    the file, or an image of it,
- * is not taken
+ *   file    SHA256 BYTES            of the file, unpacked
+ *   table   N SHA256 BYTES ID NAME  N.table, of an image or mapping with that digest; ID is a
+ *                                   mapping's, else "-"
+ *   refused REASON DETAIL           the file, or an image of it, is not taken
  */
 #pragma once
 

@@ -5,14 +5,16 @@
  *
  * A stack's frames come as they are stored: [{"module", "debug_id", "offset"} | {"text"} …],
  * innermost first. They leave as a list of frames in which inlined calls have frames of their own:
- *   frame    number of the raw frame it came from
- *   status   "symbolicated"; "system": a library of the operating system without symbols here;
- *            "missing": waits for the symbols of debug_id; "not_found": the symbols say nothing of
- *            that place; "no_debug_id": the module cannot be told from others of its name;
- * "managed": as the runtime named it; "unknown": outside every module function, file, line, column
- * what is known; "Unknown" where nothing can be inlined  true: into the next frame module, offset
- * of a native frame debug_id, arch, symbol_file     the symbols it came from, or (missing) waits
- * for
+ *   frame     number of the raw frame it came from
+ *   status    "symbolicated"; "ambiguous": the mapping allows several (`alternatives`); "system": a
+ *             library of the operating system without symbols here; "missing": waits for the
+ *             symbols of debug_id; "not_found": the symbols say nothing of that place;
+ *             "no_debug_id": the module cannot be told from others of its name; "managed": as the
+ *             runtime named it; "unknown": outside every module
+ *   function, file, line, column       what is known; "Unknown" where nothing can be
+ *   inlined                            true: into the next frame
+ *   module, offset                     of a native frame
+ *   debug_id, arch, symbol_file        the symbols it came from, or (missing) waits for
  */
 #pragma once
 #include "base/buf.h"
