@@ -18,7 +18,8 @@ static const struct db_map reason_map = DB_MAP(reason_row, reason_cols);
 bool quarantine_get(struct req *r, struct err *err)
 {
     static const char *const names[] = {"source", "from", "recent", NULL};
-    static const char *const sources[] = {"upload", "part", "session", "crash", "feedback", NULL};
+    static const char *const sources[] = {"upload",   "part",    "session", "crash",
+                                          "feedback", "symbols", NULL};
     static const struct range recent = {0, RECENT_MAX, 5};
     struct db_arg source, from;
     struct db_rows rows;

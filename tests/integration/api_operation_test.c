@@ -93,6 +93,12 @@ static void counts_what_was_refused_by_reason(void **state)
     assert_int_equal(api_i64(json_array_get(json_object_get(row, "recent"), 0), "count"), 1);
     rows = api_get(api, 0, ROLE_READ, 200, "/v1/quarantine?source=upload");
     assert_int_equal(json_array_size(json_object_get(rows, "items")), 0);
+    pg_sql(api->conninfo,
+           "INSERT INTO quarantine (app_id, source, reason, ref, day, count)"
+           " VALUES (%lld, 'symbols', 'conflict', md5('0')::uuid, CURRENT_DATE - 1, 1)",
+           (long long)api->app[0]);
+    rows = api_get(api, 0, ROLE_READ, 200, "/v1/quarantine?source=symbols");
+    assert_int_equal(json_array_size(json_object_get(rows, "items")), 1);
     rows = api_get(api, 0, ROLE_READ, 200, "/v1/quarantine?recent=0");
     row = json_array_get(json_object_get(rows, "items"), 0);
     assert_true(json_is_null(json_object_get(row, "recent")));
