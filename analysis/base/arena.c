@@ -148,11 +148,6 @@ bool arena_full(const struct arena *a)
     return a->full;
 }
 
-size_t arena_used(const struct arena *a)
-{
-    return a->used;
-}
-
 void arena_fail_at(struct arena *a, size_t nth)
 {
     a->fail_at = nth;

@@ -18,7 +18,6 @@ void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned to 16 bytes 
 void *arena_array(struct arena *a, size_t n, size_t size);      /* n * size, checked for overflow */
 char *arena_dup(struct arena *a, const char *text, size_t len); /* adds the final NUL */
 bool arena_full(const struct arena *a);
-size_t arena_used(const struct arena *a); /* bytes handed out, with alignment */
 
 /* Test hook: the nth allocation from now fails (1 = the next one); 0 turns it off. */
 void arena_fail_at(struct arena *a, size_t nth);

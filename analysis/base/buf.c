@@ -134,26 +134,6 @@ void buf_i64(struct buf *b, int64_t v)
     buf_put(b, text + at, sizeof text - at);
 }
 
-void buf_fixed(struct buf *b, int64_t v, unsigned decimals)
-{
-    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, scale = 1;
-
-    for (unsigned i = 0; i < decimals; i++)
-        scale *= 10;
-    if (v < 0)
-        buf_byte(b, '-');
-    buf_i64(b, (int64_t)(u / scale));
-    if (!decimals)
-        return;
-
-    char text[24] = ".";
-    uint64_t rest = u % scale;
-
-    for (unsigned i = decimals; i > 0; i--, rest /= 10)
-        text[i] = (char)('0' + rest % 10);
-    buf_put(b, text, decimals + 1);
-}
-
 void buf_varint(struct buf *b, uint64_t v)
 {
     unsigned char bytes[10];

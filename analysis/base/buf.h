@@ -28,7 +28,6 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* JSON fragments, for answers too long to build as a tree. */
 void buf_json_string(struct buf *b, const char *text); /* quoted; invalid UTF-8 becomes U+FFFD */
 void buf_i64(struct buf *b, int64_t v);
-void buf_fixed(struct buf *b, int64_t v, unsigned decimals); /* v / 10^decimals, no libm */
 
 /* Little-endian base-128, as protobuf has it. */
 void buf_varint(struct buf *b, uint64_t v);

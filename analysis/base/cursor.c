@@ -93,10 +93,6 @@ uint64_t cursor_u64le(struct cursor *c)
 {
     return little(c, 8);
 }
-uint16_t cursor_u16be(struct cursor *c)
-{
-    return (uint16_t)big(c, 2);
-}
 uint32_t cursor_u32be(struct cursor *c)
 {
     return (uint32_t)big(c, 4);

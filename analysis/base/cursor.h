@@ -26,7 +26,6 @@ uint8_t cursor_u8(struct cursor *c);
 uint16_t cursor_u16le(struct cursor *c);
 uint32_t cursor_u32le(struct cursor *c);
 uint64_t cursor_u64le(struct cursor *c);
-uint16_t cursor_u16be(struct cursor *c);
 uint32_t cursor_u32be(struct cursor *c);
 uint64_t cursor_u64be(struct cursor *c);
 /* Base-128, at most 64 bits; more latches `failed`. */

@@ -101,7 +101,7 @@ static bool url_set(struct client *c, const char *url, struct err *err)
 
 /* Takes what options and environment left open. */
 static bool config_line(struct client *c, char *line, const char *path, unsigned number,
-                        bool want_key, struct err *err)
+                        struct err *err)
 {
     char *comment = strchr(line, '#');
 
@@ -118,13 +118,12 @@ static bool config_line(struct client *c, char *line, const char *path, unsigned
     *value++ = 0;
     trim(line);
     trim(value);
-    want_key = want_key && !c->authorization[0];
     if (strcmp(line, "url") == 0)
         return c->url[0] || url_set(c, value, err);
     if (strcmp(line, "key") == 0)
-        return !want_key || key_set(c, value, err);
+        return c->authorization[0] || key_set(c, value, err);
     if (strcmp(line, "key_file") == 0)
-        return !want_key || key_from_file(c, value, err);
+        return c->authorization[0] || key_from_file(c, value, err);
     return err_set(err, ERR_INVALID, "%.150s:%u: '%.40s' is not url, key or key_file", path, number,
                    line);
 }
@@ -145,7 +144,7 @@ static bool config_path(char *path, size_t size, bool *must_exist)
     return n > 0 && (size_t)n < size;
 }
 
-static bool config_read(struct client *c, bool want_key, struct err *err)
+static bool config_read(struct client *c, struct err *err)
 {
     char path[4096], line[MAX_CONFIG_LINE];
     bool must_exist;
@@ -162,7 +161,7 @@ static bool config_read(struct client *c, bool want_key, struct err *err)
     bool ok = true;
 
     for (unsigned n = 1; ok && fgets(line, sizeof line, f); n++)
-        ok = config_line(c, line, path, n, want_key, err);
+        ok = config_line(c, line, path, n, err);
     fclose(f);
     return ok;
 }
@@ -185,21 +184,21 @@ static bool find_key(struct client *c, const struct client_options *o, struct er
     return !file || !file[0] || key_from_file(c, file, err);
 }
 
-static bool settle(struct client *c, const struct client_options *o, bool want_key, struct err *err)
+static bool settle(struct client *c, const struct client_options *o, struct err *err)
 {
-    if (!find_server(c, o, err) || (want_key && !find_key(c, o, err)))
+    if (!find_server(c, o, err) || !find_key(c, o, err))
         return false;
-    if ((!c->url[0] || (want_key && !c->authorization[0])) && !config_read(c, want_key, err))
+    if ((!c->url[0] || !c->authorization[0]) && !config_read(c, err))
         return false;
     if (!c->url[0])
         return err_set(err, ERR_INVALID, "no server given: --server URL or FW_URL");
-    if (want_key && !c->authorization[0])
+    if (!c->authorization[0])
         return err_set(err, ERR_INVALID,
                        "no API key given: --key-file FILE, FW_KEY or FW_KEY_FILE");
     return true;
 }
 
-static struct client *open_with(const struct client_options *o, bool want_key, struct err *err)
+struct client *client_open(const struct client_options *o, struct err *err)
 {
     struct client *c = calloc(1, sizeof *c);
 
@@ -207,21 +206,11 @@ static struct client *open_with(const struct client_options *o, bool want_key, s
         err_set(err, ERR_INTERNAL, "out of memory");
         goto fail;
     }
-    if (settle(c, o, want_key, err))
+    if (settle(c, o, err))
         return c;
 fail:
     client_close(c);
     return NULL;
-}
-
-struct client *client_open(const struct client_options *o, struct err *err)
-{
-    return open_with(o, true, err);
-}
-
-struct client *client_open_anonymous(const struct client_options *o, struct err *err)
-{
-    return open_with(o, false, err);
 }
 
 void client_close(struct client *c)

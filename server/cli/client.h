@@ -25,10 +25,8 @@ struct client_options {
 
 struct client;
 
-/* ERR_INVALID when no server or key is given, or a file cannot be read. A client without a key is
- * made with client_open_anonymous (for /healthz and the like). */
+/* ERR_INVALID when no server or key is given, or a file cannot be read. */
 struct client *client_open(const struct client_options *o, struct err *err) MUST_CHECK;
-struct client *client_open_anonymous(const struct client_options *o, struct err *err) MUST_CHECK;
 void client_close(struct client *c); /* NULL is fine */
 
 /* `path` begins with "/v1/…" and is already encoded (client_escape). The answer's tree belongs to

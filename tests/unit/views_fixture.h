@@ -9,7 +9,6 @@
 
 #define FIXTURE_FRAMES 640
 #define FIXTURE_HARDWARE 12
-#define FIXTURE_SECOND UINT64_C(1000000)
 
 struct fixture {
     struct session s;
