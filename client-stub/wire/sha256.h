@@ -1,4 +1,4 @@
-/* sha256: FIPS 180-4. Pure; used for session ids only, never for secrets. */
+/* sha256: FIPS 180-4. Pure. For ids and the checksums of chunks, never for secrets. */
 #pragma once
 #include <stddef.h>
 
