@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* libiberty refuses names beyond half of this many characters unless told to recurse freely. */
+/* libiberty refuses longer C++ names unless told to recurse freely. */
 #define LIBIBERTY_EASY_MAX (DEMANGLE_RECURSION_LIMIT / 2)
 
 struct sink {
@@ -34,18 +34,17 @@ static void take(const char *text, size_t n, void *ctx)
         longjmp(s->give_up, 1);
 }
 
+/* Rust's back references can lead in a circle: its limit of recursion must stay. */
 static int attempt(const char *name, struct sink *s)
 {
     int options = DMGL_PARAMS | DMGL_ANSI;
-    bool v0 = name[1] == 'R';
-    int done;
+    int done = rust_demangle_callback(name, options, take, s);
 
-    if (strlen(name) > LIBIBERTY_EASY_MAX)
-        options |= DMGL_NO_RECURSE_LIMIT;
-    done = rust_demangle_callback(name, options, take, s);
-    if (done || v0)
+    if (done || name[1] == 'R')
         return done;
     s->out->len = s->begin;
+    if (strlen(name) > LIBIBERTY_EASY_MAX)
+        options |= DMGL_NO_RECURSE_LIMIT;
     return cplus_demangle_v3_callback(name, options, take, s);
 }
 

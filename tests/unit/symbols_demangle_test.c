@@ -118,6 +118,21 @@ static void a_deeply_nested_name_is_survived(void **state)
     }
 }
 
+/* Found by fuzzing: a back reference into itself, in a name long enough for the limit of recursion
+ * to have been lifted. */
+static void a_rust_name_that_refers_to_itself_is_survived(void **state)
+{
+    static char name[2000] = "_RIC0_RIC0C0B__ZN4game";
+    struct buf out;
+
+    (void)state;
+    memset(name + strlen(name), 'G', 1500);
+    buf_init(&out, 1 << 20);
+    demangle(name, &out);
+    assert_true(buf_ok(&out));
+    buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +141,7 @@ int main(void)
         cmocka_unit_test(a_name_that_stands_for_gigabytes_stays_as_it_is),
         cmocka_unit_test(long_names_are_read_up_to_the_limit),
         cmocka_unit_test(a_deeply_nested_name_is_survived),
+        cmocka_unit_test(a_rust_name_that_refers_to_itself_is_survived),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
