@@ -299,6 +299,20 @@ void view_hardware_json(const struct session *s, size_t from, size_t to, size_t 
     buf_byte(out, ']');
 }
 
+/* Maximum frequency of the cluster that a core belongs to, 0 if unknown. Clusters are listed little
+ * to big, cores numbered in that order. */
+static uint32_t core_max_khz(const struct part_header *h, unsigned core)
+{
+    uint64_t before = 0;
+
+    for (size_t i = 0; i < h->n_clusters; i++) {
+        before += h->clusters[i].cores;
+        if (core < before)
+            return h->clusters[i].max_khz;
+    }
+    return 0;
+}
+
 void view_cores_json(const struct session *s, size_t from, size_t to, size_t most, struct buf *out)
 {
     unsigned cores = view_core_count(s);
@@ -313,22 +327,10 @@ void view_cores_json(const struct session *s, size_t from, size_t to, size_t mos
         view_comma(out, &first);
         buf_text(out, "{\"core\":");
         buf_i64(out, c);
-        view_key_i64(out, "cluster_max_khz", view_core_max_khz(&s->header, c));
+        view_key_i64(out, "cluster_max_khz", core_max_khz(&s->header, c));
         put_series(&x, "khz", out);
     }
     buf_byte(out, ']');
-}
-
-uint32_t view_core_max_khz(const struct part_header *h, unsigned core)
-{
-    uint64_t before = 0;
-
-    for (size_t i = 0; i < h->n_clusters; i++) {
-        before += h->clusters[i].cores;
-        if (core < before)
-            return h->clusters[i].max_khz;
-    }
-    return 0;
 }
 
 unsigned view_core_count(const struct session *s)

@@ -57,8 +57,5 @@ void view_hardware_json(const struct session *s, size_t from, size_t to, size_t 
 /* [{"core", "cluster_max_khz", "t_us": […], "khz": […]} …], 0 = off line, null out of bounds. */
 void view_cores_json(const struct session *s, size_t from, size_t to, size_t most, struct buf *out);
 
-/* Maximum frequency of the cluster that a core belongs to, 0 if unknown. Clusters are listed little
- * to big, cores numbered in that order. */
-uint32_t view_core_max_khz(const struct part_header *h, unsigned core);
 /* Cores that any sample of the session speaks of. */
 unsigned view_core_count(const struct session *s);

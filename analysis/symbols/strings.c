@@ -31,11 +31,6 @@ static uint32_t hash_of(const char *at, size_t len)
     return (uint32_t)(h ^ h >> 32);
 }
 
-size_t strings_length(const char *at)
-{
-    return strnlen(at, STRING_BYTES_MAX);
-}
-
 bool strings_init(struct strings *s, struct mem *mem, struct work *work)
 {
     *s = (struct strings){.mem = mem, .work = work};
@@ -158,5 +153,5 @@ uint32_t strings_add_name(struct strings *s, const char *name)
 {
     const char *revealed = hidden_names_reveal(s->hidden, name);
 
-    return strings_add(s, revealed, strings_length(revealed));
+    return strings_add(s, revealed, strnlen(revealed, STRING_BYTES_MAX));
 }

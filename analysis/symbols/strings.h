@@ -35,6 +35,3 @@ uint32_t strings_copy(struct strings *s, const char *at, size_t len);
 
 /* The number of a name that ends in NUL, revealed if it is hidden. */
 uint32_t strings_add_name(struct strings *s, const char *name);
-
-/* strnlen up to STRING_BYTES_MAX; for strings that are known to end. */
-size_t strings_length(const char *at);

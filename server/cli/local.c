@@ -5,6 +5,7 @@
 #include "profile/timeline.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,7 +122,7 @@ static void set_slice(json_t *o, const struct slice *x)
     set_i64(o, "max_us", x->frame_max_us);
     set_i64(o, "mean_us", x->frames ? x->frame_sum_us / x->frames : 0);
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++)
-        set_i64(o, quantiles[i].name, (int64_t)sketch_quantile_us(&x->sketch, quantiles[i].q));
+        set_i64(o, quantiles[i].name, llround(sketch_quantile_us(&x->sketch, quantiles[i].q)));
     set_i64(o, "janks_minor", x->janks[JANK_MINOR]);
     set_i64(o, "janks_normal", x->janks[JANK_NORMAL]);
     set_i64(o, "janks_severe", x->janks[JANK_SEVERE]);

@@ -51,7 +51,7 @@ void metric_add(enum metric_counter c, uint64_t n)
     atomic_fetch_add_explicit(&counters[c], n, memory_order_relaxed);
 }
 
-uint64_t metric_value(enum metric_counter c)
+static uint64_t metric_value(enum metric_counter c)
 {
     return atomic_load_explicit(&counters[c], memory_order_relaxed);
 }
@@ -66,7 +66,7 @@ void gauge_set(enum metric_gauge g, int64_t v)
     atomic_store_explicit(&gauges[g], v, memory_order_relaxed);
 }
 
-int64_t gauge_value(enum metric_gauge g)
+static int64_t gauge_value(enum metric_gauge g)
 {
     return atomic_load_explicit(&gauges[g], memory_order_relaxed);
 }
@@ -76,12 +76,12 @@ void metric_refused(enum refusal why)
     atomic_fetch_add_explicit(&refusals[why], 1, memory_order_relaxed);
 }
 
-uint64_t metric_refusals(enum refusal why)
+static uint64_t metric_refusals(enum refusal why)
 {
     return atomic_load_explicit(&refusals[why], memory_order_relaxed);
 }
 
-const char *refusal_name(enum refusal why)
+static const char *refusal_name(enum refusal why)
 {
     static const char *const name[] = {
 #define X(id) #id,

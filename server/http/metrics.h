@@ -90,13 +90,9 @@ enum metric_histogram {
 #define METRIC_ROUTES_MAX 96
 
 void metric_add(enum metric_counter c, uint64_t n);
-uint64_t metric_value(enum metric_counter c);
 void gauge_add(enum metric_gauge g, int64_t n);
 void gauge_set(enum metric_gauge g, int64_t v);
-int64_t gauge_value(enum metric_gauge g);
 void metric_refused(enum refusal why);
-uint64_t metric_refusals(enum refusal why);
-const char *refusal_name(enum refusal why);
 void metric_observe(enum metric_histogram h, int64_t v);
 
 /* Routes register once, before requests come; the name must outlive the process. */

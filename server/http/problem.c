@@ -54,7 +54,7 @@ struct problem problem_of(const struct err *err)
                             .field = err->field};
 }
 
-const char *status_title(int status)
+static const char *status_title(int status)
 {
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (titles[i].status == status)

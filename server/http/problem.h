@@ -17,5 +17,4 @@ struct problem {
 
 /* Borrows the text of *err. Of faults of ours the client reads only that they happened. */
 struct problem problem_of(const struct err *err);
-const char *status_title(int status);
 void problem_write(struct buf *b, const struct problem *p, const char *request_id);

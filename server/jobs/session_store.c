@@ -495,7 +495,7 @@ static bool clear_events(struct db *db, const struct session_change *c, struct e
 
 /* The row ------------------------------------------------------------------------------------- */
 
-int64_t session_last_part_us(const struct stored_parts *parts)
+static int64_t last_part_us(const struct stored_parts *parts)
 {
     int64_t last = parts->at[0].received_us;
 
@@ -564,15 +564,14 @@ static bool store_row(struct db *db, const struct session_change *c, const struc
                 db_i64(key->build_id), db_i64(key->model_id), db_i64(key->tier),
                 db_bytes(install.at, install.len), db_text(c->final ? "final" : "open"),
                 db_i64(s->header.wall_start_ms), db_i64(first_part_us(&c->parts)),
-                db_i64(session_last_part_us(&c->parts)), db_i64(ANALYSIS_VERSION),
-                db_i64(BOUNDS_VERSION), db_i64((int64_t)s->n_parts), db_bool(s->ended),
-                db_i64(i64(s->end_us)), db_i64(i32(s->header.environment)), db_bool(r->excluded),
-                db_bool(r->from_summary), db_text(or_empty(s->header.os_version)),
-                db_text(or_empty(s->header.sdk_version)), db_texts(text.scenes, text.n_scenes),
-                db_i64(all->frames), db_i64(all->foreground_us),
-                db_i64(slice_quantile_us(all, 0.50)), db_i64(slice_quantile_us(all, 0.90)),
-                db_i64(slice_quantile_us(all, 0.95)), db_i64(slice_quantile_us(all, 0.99)),
-                db_i64(all->frame_max_us),
+                db_i64(last_part_us(&c->parts)), db_i64(ANALYSIS_VERSION), db_i64(BOUNDS_VERSION),
+                db_i64((int64_t)s->n_parts), db_bool(s->ended), db_i64(i64(s->end_us)),
+                db_i64(i32(s->header.environment)), db_bool(r->excluded), db_bool(r->from_summary),
+                db_text(or_empty(s->header.os_version)), db_text(or_empty(s->header.sdk_version)),
+                db_texts(text.scenes, text.n_scenes), db_i64(all->frames),
+                db_i64(all->foreground_us), db_i64(slice_quantile_us(all, 0.50)),
+                db_i64(slice_quantile_us(all, 0.90)), db_i64(slice_quantile_us(all, 0.95)),
+                db_i64(slice_quantile_us(all, 0.99)), db_i64(all->frame_max_us),
                 db_i64(all->frames ? all->frame_sum_us / all->frames : 0),
                 db_i64(i32(all->janks[JANK_MINOR])), db_i64(i32(all->janks[JANK_NORMAL])),
                 db_i64(i32(all->janks[JANK_SEVERE])), db_i64(all->jank_us),
@@ -657,7 +656,7 @@ static bool store_finish(struct db *db, const struct session_change *c, int64_t 
     if (!c->final)
         return db_exec(db, Q_JOB_FINISH_SET,
                        DB_ARGS(db_i64(c->shard), db_uuid(c->id), db_i64(c->app), db_i64(day),
-                               db_i64(session_last_part_us(&c->parts) + c->idle_us)),
+                               db_i64(last_part_us(&c->parts) + c->idle_us)),
                        err);
     if (c->before.exists && !c->before.final)
         return db_exec(db, Q_JOB_FINISH_DROP, DB_ARGS(db_i64(c->shard), db_uuid(c->id)), err);

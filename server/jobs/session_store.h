@@ -50,9 +50,6 @@ bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows
 bool session_store(struct db *db, const struct session_change *c, const struct stack_rows *stacks,
                    struct arena *mem, struct err *err) MUST_CHECK;
 
-/* us since 1970 */
-int64_t session_last_part_us(const struct stored_parts *parts);
-
 /* One line of quarantine. */
 struct refusal {
     const char *reason, *detail;
