@@ -12,7 +12,7 @@
 #define HOT_BATTERY_MC 42000   /* phones limit charging and clocks from here */
 #define BATTERY_ROSE_MC 1000   /* since the clocks were at their highest */
 #define SKIN_ROSE_MC 3000      /* may be the SoC's own zone, which is livelier */
-#define SWAP_GREW_KB 16384     /* within the window */
+#define SWAP_GREW_KB 16384     /* since before the window */
 #define ANON_PERCENT_OF_RAM 60 /* RssAnon + swap */
 #define THREADS_GREW 32        /* and by a quarter */
 #define HEAP_DROP_KB 8192      /* and by a fifth */
