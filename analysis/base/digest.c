@@ -157,7 +157,7 @@ void to_hex(const void *bytes, size_t n, char *out)
     out[2 * n] = '\0';
 }
 
-static int hex_digit(char c)
+int hex_value(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -175,9 +175,9 @@ bool from_hex(const char *text, size_t n, void *out)
     if (strlen(text) != 2 * n)
         return false;
     for (size_t i = 0; i < 2 * n; i++)
-        if (hex_digit(text[i]) < 0)
+        if (hex_value(text[i]) < 0)
             return false;
     for (size_t i = 0; i < n; i++)
-        p[i] = (unsigned char)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
+        p[i] = (unsigned char)(hex_value(text[2 * i]) << 4 | hex_value(text[2 * i + 1]));
     return true;
 }

@@ -33,3 +33,4 @@ bool equal_secret(const void *a, const void *b, size_t n);
 /* Lower-case hexadecimal: out holds 2 n + 1. from_hex wants exactly 2 n digits. */
 void to_hex(const void *bytes, size_t n, char *out);
 bool from_hex(const char *text, size_t n, void *out) MUST_CHECK;
+int hex_value(char digit); /* 0 … 15, -1: not a digit; of either case */

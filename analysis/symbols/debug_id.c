@@ -1,5 +1,7 @@
 #include "symbols/debug_id.h"
 
+#include "base/digest.h"
+
 #include <string.h>
 
 #define UUID_BYTES 16
@@ -56,15 +58,6 @@ void debug_id_guid(const struct debug_id *id, char out[DEBUG_ID_GUID_TEXT])
 
     swap_fields(id, swapped);
     print_uuid(swapped, out);
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 bool debug_id_parse(const char *text, struct debug_id *out)

@@ -1,17 +1,8 @@
 #include "server/http/uri.h"
 
-#include <string.h>
+#include "base/digest.h"
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
+#include <string.h>
 
 bool percent_decode(char *text, bool plus_is_space)
 {
@@ -21,7 +12,7 @@ bool percent_decode(char *text, bool plus_is_space)
         unsigned char c = (unsigned char)*text;
 
         if (c == '%') {
-            int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
+            int high = hex_value(text[1]), low = high < 0 ? -1 : hex_value(text[2]);
 
             if (low < 0)
                 return false;
