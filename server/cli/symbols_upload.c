@@ -415,7 +415,7 @@ int symbols_upload(int argc, char **argv)
         OPT_I64("version-code", "N", &o.version_code, 0, INT64_MAX, "of the build"),
         OPT_TEXT("build-uid", "TEXT", &o.uid, "the build id that the game gives the SDK"),
         OPT_TEXT("package", "NAME", &o.package, "of the build: \"org.example.game\""),
-        OPT_TEXT("git-commit", "HASH", &o.commit, "of the build"),
+        OPT_TEXT("commit", "HASH", &o.commit, "of the build, in git"),
         OPT_I64("wait", "SECONDS", &o.wait_s, 0, 86400,
                 "for the server to read each file; default 600"),
         OPT_FLAG("dry-run", &o.dry_run, "say what would be sent, and send nothing"),

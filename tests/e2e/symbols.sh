@@ -90,7 +90,7 @@ counters >"$work/counters.before"
 mv "$work/symbols/demo_game.whole" "$work/whole"
 upload() {
     tool admin symbols upload "$work/symbols" "$work/ship/demo_game" --platform linux --version 1.0.0 --version-code 100 \
-        --package org.example.demo --git-commit 0123456
+        --package org.example.demo --commit 0123456
 }
 check 'its symbols are taken' bash -c "$(declare -f tool upload); url=$url private_dir=$private_dir bin=$bin work=$work
     upload >$work/upload.out"

@@ -35,7 +35,7 @@ struct fw_answer {
     struct fw_buf *body; /* where the body goes; NULL: nowhere */
 };
 
-/* path_or_url: "/v1/…" below the server's URL, or "/…" at its origin if `at_origin`. headers:
+/* path: "/v1/…" below the server's URL, or "/…" at its origin if `at_origin`. headers:
  * "Name: value", NULL at the end, at most FW_MAX_REQUEST_HEADERS less the key's. out->body is set
  * by the caller, all else here. */
 struct fw_exchange {
