@@ -94,6 +94,7 @@ struct peer {
     int64_t seen_bytes;       /* timer only, as the next ones */
     unsigned looks;
     bool ended;
+    struct exchange *now; /* the request on it, NULL between two; the listener's thread only */
 };
 
 struct exchange {

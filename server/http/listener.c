@@ -74,12 +74,20 @@ static void peer_open(struct http_server *s, struct MHD_Connection *conn, void *
     pthread_mutex_unlock(&s->peers_lock);
 }
 
-/* Called before libmicrohttpd closes the socket. */
+static void finish(struct exchange *x, enum MHD_RequestTerminationCode how);
+
+/* Called before libmicrohttpd closes the socket. It forgets a request whose headers it found no
+ * memory for (a thousand cookies): that one ends here. */
 static void peer_close(struct http_server *s, struct peer *p)
 {
     gauge_add(GAUGE_connections, -1);
     if (!p)
         return;
+    if (p->now) {
+        p->now->method = NULL; /* libmicrohttpd's, and gone */
+        metric_refused(REFUSED_too_big);
+        finish(p->now, MHD_REQUEST_TERMINATED_WITH_ERROR);
+    }
     pthread_mutex_lock(&s->peers_lock);
     *p->link = p->next;
     if (p->next)
@@ -271,6 +279,8 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
         return NULL;
     x->conn = conn;
     x->peer = peer_of(conn);
+    if (x->peer)
+        x->peer->now = x;
     peer_phase(x->peer, PHASE_HEADERS, 0);
     if (n > URI_MAX)
         n = 0; /* refused later, with an answer */
@@ -403,16 +413,10 @@ static void log_request(struct exchange *x, enum MHD_RequestTerminationCode how)
     log_end(&l);
 }
 
-static void on_completed(void *cls, struct MHD_Connection *conn, void **con,
-                         enum MHD_RequestTerminationCode how)
+static void finish(struct exchange *x, enum MHD_RequestTerminationCode how)
 {
-    struct exchange *x = *con;
-
-    (void)cls;
-    (void)conn;
-    *con = NULL;
-    if (!x)
-        return;
+    if (x->peer)
+        x->peer->now = NULL;
     peer_phase(x->peer, PHASE_IDLE, 0);
     metric_add(COUNT_bytes_in, x->received);
     log_request(x, how);
@@ -421,6 +425,18 @@ static void on_completed(void *cls, struct MHD_Connection *conn, void **con,
         metric_add(COUNT_broken_bodies, 1);
     if (!upload_broken(x))
         exchange_free(x);
+}
+
+static void on_completed(void *cls, struct MHD_Connection *conn, void **con,
+                         enum MHD_RequestTerminationCode how)
+{
+    struct exchange *x = *con;
+
+    (void)cls;
+    (void)conn;
+    *con = NULL;
+    if (x)
+        finish(x, how);
 }
 
 static void on_mhd_log(void *cls, const char *fmt, va_list ap)

@@ -273,6 +273,25 @@ static void too_many_or_too_long_headers_are_refused(void **state)
     free(headers);
 }
 
+/* Each becomes an entry of its own in what libmicrohttpd has for the connection. */
+static void more_cookies_than_fit_leave_nothing_behind(void **state)
+{
+    struct server *s = *state;
+    char cookies[4 * 2000 + 1] = "";
+
+    for (size_t i = 0; i < 2000; i++)
+        memcpy(cookies + 4 * i, "a=b;", 5);
+    for (int i = 0; i < 3; i++) {
+        int fd = server_connect(s);
+
+        client_text(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\nCookie: %s\r\n\r\n", cookies);
+        assert_true(client_closed(fd));
+        close(fd);
+    }
+    server_await_metric(s, "framewatch_http_refused_total{reason=\"too_big\"}", 3);
+    assert_true(server_metric(s, "framewatch_http_requests_active") == 1); /* the one that asks */
+}
+
 static void garbage_is_answered_or_closed_and_the_server_goes_on(void **state)
 {
     struct server *s = *state;
@@ -770,6 +789,7 @@ int main(void)
         T(a_header_that_counts_may_stand_there_once),
         T(a_target_that_is_no_path_is_refused),
         T(too_many_or_too_long_headers_are_refused),
+        T(more_cookies_than_fit_leave_nothing_behind),
         T(garbage_is_answered_or_closed_and_the_server_goes_on),
         T(a_broken_chunk_is_refused),
         WITH(set_up_impatient, a_connection_may_wait_before_its_first_request),
