@@ -7,6 +7,8 @@
 
 #define CURSOR_VERSION 1
 #define CURSOR_BYTES 33 /* version, key (big-endian), id, scope */
+/* Keys are ids and times in us since 1970; past this the database's calendar ends. */
+#define CURSOR_KEY_MAX (UINT64_C(1) << 60)
 
 /* Names and values of all arguments but the two that may change from page to page. */
 static bool put_scope(struct req *r, const char *const *names, unsigned char scope[8])
@@ -44,6 +46,8 @@ static bool read_cursor(struct req *r, const char *text, struct page *p, struct 
         return err_field(err, ERR_INVALID, "cursor", "belongs to another list or other filters");
     for (size_t i = 1; i < 9; i++)
         key = key << 8 | bytes[i];
+    if (key > CURSOR_KEY_MAX)
+        return err_field(err, ERR_INVALID, "cursor", "is not one this server gave");
     p->key = db_i64((int64_t)key);
     p->id = db_uuid(bytes + 9);
     return true;
