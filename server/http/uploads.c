@@ -699,13 +699,21 @@ bool upload_options(struct req *r, struct err *err)
     return reply_empty(r, 204);
 }
 
+/* The store speaks of its queries. */
+static bool not_there(struct err *err)
+{
+    if (err->code == ERR_NOT_FOUND)
+        err_set(err, ERR_NOT_FOUND, "There is no such upload.");
+    return false;
+}
+
 bool upload_head(struct req *r, struct err *err)
 {
     struct exchange *x = exchange_of_req(r);
     struct upload_info info = {0};
 
     if (!chunk_store_stat(r->db, &x->up.op.key, r->mem, &info, err))
-        return false;
+        return not_there(err);
     if (info.expired || strcmp(info.state, "deleted") == 0)
         return err_set(err, ERR_GONE, "the upload expired or was deleted");
     put_number(x, 0, "Upload-Offset", info.at);
@@ -726,7 +734,9 @@ bool upload_delete(struct req *r, struct err *err)
 {
     struct exchange *x = exchange_of_req(r);
 
-    return chunk_store_remove(r->db, &x->up.op.key, r->mem, err) && reply_empty(r, 204);
+    if (!chunk_store_remove(r->db, &x->up.op.key, r->mem, err))
+        return not_there(err);
+    return reply_empty(r, 204);
 }
 
 /* POST with Upload-Concat: final. */
