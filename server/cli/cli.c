@@ -1,15 +1,21 @@
 #include "cli.h"
 
+#include "term.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 int cli_fail(const struct err *err)
 {
-    if (err->field[0])
-        fprintf(stderr, "framewatch: %s: %s\n", err->field, err->text);
+    struct err shown = *err; /* it may hold what a server or a file says */
+
+    term_clean(shown.field);
+    term_clean(shown.text);
+    if (shown.field[0])
+        fprintf(stderr, "framewatch: %s: %s\n", shown.field, shown.text);
     else
-        fprintf(stderr, "framewatch: %s\n", err->text);
+        fprintf(stderr, "framewatch: %s\n", shown.text);
     return CLI_FAILED;
 }
 

@@ -1,6 +1,7 @@
 #include "client.h"
 
 #include "base/buf.h"
+#include "term.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -370,6 +371,25 @@ static bool exchange(struct client *c, const char *method, const char *path, con
     return ok;
 }
 
+/* Names of builds, scenes and functions come from phones, and commands print them. */
+static bool clean(json_t *v)
+{
+    char *text = json_is_string(v) ? strdup(json_string_value(v)) : NULL;
+    const char *key;
+    json_t *item;
+    size_t i;
+    bool ok = !json_is_string(v) || text;
+
+    if (text) {
+        term_clean(text);
+        ok = json_string_set(v, text) == 0;
+    }
+    free(text);
+    json_object_foreach(v, key, item) ok = ok && clean(item);
+    json_array_foreach(v, i, item) ok = ok && clean(item);
+    return ok;
+}
+
 bool client_send(struct client *c, const char *method, const char *path, const json_t *body,
                  json_t **out, struct err *err)
 {
@@ -388,6 +408,11 @@ bool client_send(struct client *c, const char *method, const char *path, const j
         tree = json_loadb((const char *)sink.body.at, sink.body.len, JSON_REJECT_DUPLICATES, NULL);
         if (!tree) {
             err_set(err, ERR_INVALID, "%.150s: the answer is not JSON", c->url);
+            goto out;
+        }
+        if (!clean(tree)) {
+            json_decref(tree);
+            err_set(err, ERR_INTERNAL, "out of memory");
             goto out;
         }
     }

@@ -133,6 +133,23 @@ unsigned term_columns(const char *text)
     return columns;
 }
 
+void term_clean(char *text)
+{
+    char *out = text;
+
+    while (*text) {
+        struct glyph g = next_glyph(text);
+
+        if (g.code == '?')
+            *out++ = '?';
+        else
+            for (unsigned i = 0; i < g.bytes; i++)
+                *out++ = text[i];
+        text += g.bytes;
+    }
+    *out = '\0';
+}
+
 unsigned term_text(const struct term *t, const char *text, unsigned most)
 {
     bool cut = term_columns(text) > most;

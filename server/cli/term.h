@@ -30,5 +30,7 @@ unsigned term_text(const struct term *t, const char *text, unsigned most);
 /* The same, filled with spaces to exactly `columns`. */
 void term_cell(const struct term *t, const char *text, unsigned columns);
 void term_spaces(const struct term *t, unsigned n);
+/* Makes it harmless where it stands, for who prints it by other means. */
+void term_clean(char *text);
 /* Columns that term_text would use without a limit. */
 unsigned term_columns(const char *text);

@@ -1,6 +1,7 @@
 /* The tool's HTTP client against a server that answers what each test tells it to. The tool is a
  * program, not a library, so its files are taken in whole. */
 #include "server/cli/client.c"
+#include "server/cli/term.c"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -195,6 +196,27 @@ static void an_answer_that_is_no_json_or_cut_is_a_failure(void **state)
     assert_int_equal(failure("nonsense\r\n\r\n").code, ERR_BUSY);
 }
 
+static void text_of_an_answer_cannot_drive_the_terminal(void **state)
+{
+    struct server s;
+    struct err err = {0};
+    json_t *out = NULL;
+
+    (void)state;
+    server_start(&s, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+                     "{\"items\":[{\"version_name\":\"1\\u001b]0;x\\u0007 \\u00e9\\u009b2J\"}]}");
+
+    struct client *c = connect_to(&s);
+
+    assert_true(client_get(c, "/v1/builds", &out, &err));
+    client_close(c);
+    server_stop(&s);
+    assert_string_equal(json_string_value(json_object_get(
+                            json_array_get(json_object_get(out, "items"), 0), "version_name")),
+                        "1?]0;x? \xc3\xa9?2J");
+    json_decref(out);
+}
+
 static void a_server_out_of_reach_is_busy(void **state)
 {
     struct client_options o = {.server = "http://127.0.0.1:1"};
@@ -375,6 +397,7 @@ int main(void)
         cmocka_unit_test(maps_each_status_to_its_code),
         cmocka_unit_test(follows_no_redirect_with_the_key),
         cmocka_unit_test(an_answer_that_is_no_json_or_cut_is_a_failure),
+        cmocka_unit_test(text_of_an_answer_cannot_drive_the_terminal),
         cmocka_unit_test(a_server_out_of_reach_is_busy),
         cmocka_unit_test(a_download_holds_the_bytes_or_nothing),
         cmocka_unit_test(options_win_over_environment_and_that_over_the_file),

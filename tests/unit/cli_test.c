@@ -77,6 +77,20 @@ static struct parsed parse(char **argv)
 }
 #define PARSE(...) parse((char *[]){"try", __VA_ARGS__, NULL})
 
+static void an_error_cannot_drive_the_terminal(void **state)
+{
+    struct err err = {0};
+    struct captured text;
+
+    (void)state;
+    err_field(&err, ERR_INVALID, "\x1b[2J", "caf\xc3\xa9\x07\n\xff");
+    capture(&text);
+    assert_int_equal(cli_fail(&err), CLI_FAILED);
+    captured(&text);
+    assert_string_equal(text.err, "framewatch: ?[2J: caf\xc3\xa9???\n");
+    release(&text);
+}
+
 static void options_may_stand_anywhere_and_hold_their_value_either_way(void **state)
 {
     char *argv[] = {"try", "a", "--name=x=y", "--all", "-o", "-", "b", "-n", "7", NULL};
@@ -262,6 +276,7 @@ static void colour_is_only_for_terminals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_error_cannot_drive_the_terminal),
         cmocka_unit_test(options_may_stand_anywhere_and_hold_their_value_either_way),
         cmocka_unit_test(two_dashes_end_the_options_and_one_is_an_argument),
         cmocka_unit_test(wrong_arguments_are_told_on_stderr_with_the_usage),
