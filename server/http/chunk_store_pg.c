@@ -30,6 +30,7 @@ struct chunk_store {
     /* the committer's own */
     struct db *db;
     struct arena *mem;
+    struct batch *batch;
 };
 
 /* A batch: operations sorted by upload, those of one upload in order of arrival. */
@@ -605,26 +606,42 @@ static void commit_all(struct chunk_store *s, struct batch *b)
 static void *run(void *arg)
 {
     struct chunk_store *s = arg;
-    struct batch *b = calloc(1, sizeof *b);
 
-    if (!b)
-        abort(); /* at start, before anything was promised */
-    b->store = s;
-    b->mem = s->mem;
-    while ((b->n_ops = take(s, b->op)) > 0)
-        commit_all(s, b);
-    free(b);
+    while ((s->batch->n_ops = take(s, s->batch->op)) > 0)
+        commit_all(s, s->batch);
     return NULL;
+}
+
+static void free_store(struct chunk_store *s)
+{
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->wake);
+    db_close(s->db);
+    arena_free(s->mem);
+    free(s->batch);
+    free(s);
+}
+
+static bool start_parts(struct chunk_store *s, struct err *err)
+{
+    s->mem = arena_new(BATCH_MEMORY);
+    s->batch = calloc(1, sizeof *s->batch);
+    if (!s->mem || !s->batch)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    s->batch->store = s;
+    s->batch->mem = s->mem;
+    s->db = db_open(s->config.conninfo, err);
+    if (!s->db)
+        return false;
+    return pthread_create(&s->thread, NULL, run, s) == 0 ||
+           err_set(err, ERR_INTERNAL, "cannot start the committer's thread");
 }
 
 struct chunk_store *chunk_store_start(const struct chunk_store_config *config, struct err *err)
 {
     struct chunk_store *s = calloc(1, sizeof *s);
 
-    if (s)
-        s->mem = arena_new(BATCH_MEMORY);
-    if (!s || !s->mem) {
-        free(s);
+    if (!s) {
         err_set(err, ERR_INTERNAL, "out of memory");
         return NULL;
     }
@@ -632,14 +649,9 @@ struct chunk_store *chunk_store_start(const struct chunk_store_config *config, s
     s->last = &s->first;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->wake, NULL);
-    s->db = db_open(config->conninfo, err);
-    if (s->db && pthread_create(&s->thread, NULL, run, s) == 0)
+    if (start_parts(s, err))
         return s;
-    if (s->db)
-        err_set(err, ERR_INTERNAL, "cannot start the committer's thread");
-    db_close(s->db);
-    arena_free(s->mem);
-    free(s);
+    free_store(s);
     return NULL;
 }
 
@@ -652,11 +664,7 @@ void chunk_store_stop(struct chunk_store *s)
     pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->wake);
-    db_close(s->db);
-    arena_free(s->mem);
-    free(s);
+    free_store(s);
 }
 
 /* Calls of the dispatcher -----------------------------------------------------------------------

@@ -32,6 +32,16 @@ static struct exchange *take_idle(struct http_server *s)
     return x;
 }
 
+static void put_back(struct http_server *s, struct exchange *x)
+{
+    pthread_mutex_lock(&s->pool_lock);
+    x->next = s->idle;
+    s->idle = x;
+    if (--s->in_use == 0)
+        pthread_cond_signal(&s->emptied);
+    pthread_mutex_unlock(&s->pool_lock);
+}
+
 struct exchange *exchange_new(struct http_server *s)
 {
     struct exchange *x;
@@ -40,12 +50,14 @@ struct exchange *exchange_new(struct http_server *s)
     x = s->closing ? NULL : take_idle(s);
     s->in_use += x != NULL;
     pthread_mutex_unlock(&s->pool_lock);
+    if (x && !x->mem && !(x->mem = arena_new(EXCHANGE_MEMORY))) {
+        put_back(s, x);
+        x = NULL;
+    }
     if (!x) {
         metric_refused(REFUSED_too_many_requests);
         return NULL;
     }
-    if (!x->mem)
-        x->mem = arena_new(EXCHANGE_MEMORY);
     memset(&x->stage, 0, offsetof(struct exchange, target) - offsetof(struct exchange, stage));
     x->response = NULL;
     reply_init(&x->reply);
@@ -64,17 +76,11 @@ void exchange_free(struct exchange *x)
         MHD_destroy_response(x->response);
     x->response = NULL;
     reply_fini(&x->reply);
-    if (x->mem)
-        arena_reset(x->mem);
+    arena_reset(x->mem);
     x->conn = NULL;
     x->peer = NULL;
     gauge_add(GAUGE_requests_active, -1);
-    pthread_mutex_lock(&s->pool_lock);
-    x->next = s->idle;
-    s->idle = x;
-    if (--s->in_use == 0)
-        pthread_cond_signal(&s->emptied);
-    pthread_mutex_unlock(&s->pool_lock);
+    put_back(s, x);
 }
 
 void exchange_suspend(struct exchange *x)
