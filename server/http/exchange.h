@@ -134,7 +134,7 @@ struct exchange {
     char target[URI_MAX + 1], scratch[URI_MAX + 1];
 };
 
-/* Of the pool of exchanges; NULL when there are max_requests already. */
+/* Of the pool of exchanges; NULL when there are as many as `connections` already. */
 struct exchange *exchange_new(struct http_server *s);
 void exchange_free(struct exchange *x);
 
