@@ -259,12 +259,27 @@ static bool start_http(struct service *s, struct err *err)
     return s->http != NULL;
 }
 
+/* It begins Location headers, before "/v1/uploads/…". */
+static bool check_public_url(const char *url, struct err *err)
+{
+    size_t n = strlen(url);
+    bool ok = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+
+    for (size_t i = 0; i < n; i++)
+        ok = ok && url[i] > ' ' && url[i] < 0x7f;
+    return !n || (ok && url[n - 1] != '/') ||
+           err_field(err, ERR_INVALID, "public_url",
+                     "--public-url is like https://frames.example.org, without a / at its end");
+}
+
 static bool start(struct service *s, struct err *err)
 {
     const struct config *c = &s->config;
 
     if (serves(c) && !c->secret_file[0])
         return err_field(err, ERR_INVALID, "secret_file", "a server needs --secret-file");
+    if (serves(c) && !check_public_url(c->public_url, err))
+        return false;
     if (serves(c) && !secret_load(c->secret_file, &s->secret, err))
         return false;
     if (!check_schema(c, err))

@@ -463,9 +463,10 @@ static bool split_address(const char *listen, char host[256], char port[8], stru
 {
     const char *colon = strrchr(listen, ':');
     size_t n = colon ? (size_t)(colon - listen) : 0;
+    int64_t number;
 
-    if (!colon || !colon[1] || strlen(colon + 1) > 5 ||
-        strspn(colon + 1, "0123456789") != strlen(colon + 1) || n >= 256)
+    if (!colon || strlen(colon + 1) > 5 || !parse_decimal(colon + 1, &number) || number > 65535 ||
+        n >= 256)
         return err_field(err, ERR_INVALID, "listen", "\"%s\" is not HOST:PORT", listen);
     if (n >= 2 && listen[0] == '[' && listen[n - 1] == ']') {
         listen++;

@@ -699,6 +699,7 @@ static int run_server(struct server *s, const char *const *args)
     if (pid == 0) {
         freopen("/dev/null", "w", stdout);
         freopen("/dev/null", "w", stderr);
+        alarm(SERVER_PATIENCE_MS / 1000); /* one that takes what it should refuse serves on */
         execv(s->binary, argv);
         _exit(127);
     }
@@ -729,6 +730,22 @@ static void a_wrong_command_line_is_told_before_anything_starts(void **state)
     assert_int_equal(run_server(s, (const char *const[]){"--secret-file=/nowhere", NULL}), 1);
     assert_int_equal(run_server(s, (const char *const[]){"--help", NULL}), 0);
     assert_int_equal(run_server(s, (const char *const[]){"version", NULL}), 0);
+}
+
+static void an_address_nobody_can_reach_is_refused(void **state)
+{
+    static const char *const wrong[] = {"--listen=127.0.0.1:65536", "--listen=7070",
+                                        "--public-url=frames.org", "--public-url=https://a\nb",
+                                        "--public-url=https://frames.org/"};
+    struct server *s = *state;
+    char secret[128], db[PG_CONNINFO_BYTES + 16];
+
+    snprintf(secret, sizeof secret, "--secret-file=%s", s->secret_file);
+    snprintf(db, sizeof db, "--db=%s", s->conninfo);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(run_server(s, (const char *const[]){secret, db, "--listen=127.0.0.1:0",
+                                                             wrong[i], NULL}),
+                         1);
 }
 
 static void a_secret_that_others_may_read_is_refused(void **state)
@@ -805,6 +822,7 @@ int main(void)
         WITH(set_up_inherited, a_restart_on_an_inherited_socket_loses_no_request),
         T(healthcheck_asks_the_own_listener),
         T(a_wrong_command_line_is_told_before_anything_starts),
+        T(an_address_nobody_can_reach_is_refused),
         T(a_secret_that_others_may_read_is_refused),
         T(another_schema_is_refused),
         WITH(set_up_worker, a_worker_answers_only_those_who_watch_it),
