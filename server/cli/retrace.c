@@ -142,7 +142,8 @@ static bool open_index(struct command *c, const char *path, struct err *err)
 
 static bool flush(struct command *c, struct err *err)
 {
-    bool ok = fwrite(c->out.at, 1, c->out.len, stdout) == c->out.len && fflush(stdout) == 0;
+    bool ok = (c->out.len == 0 || fwrite(c->out.at, 1, c->out.len, stdout) == c->out.len) &&
+              fflush(stdout) == 0;
 
     buf_reset(&c->out);
     return ok || err_set(err, ERR_INTERNAL, "standard output: %s", strerror(errno));
