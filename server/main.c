@@ -30,7 +30,8 @@
 #define MEGABYTE (1024 * 1024)
 #define HEALTHCHECK_S 3
 #define SYSTEMD_FIRST_FD 3
-#define OTHER_FILES 64 /* descriptors that are no connections */
+#define PUBLIC_URL_MAX 400 /* so that a Location has room */
+#define OTHER_FILES 64     /* descriptors that are no connections */
 
 extern char **environ;
 
@@ -272,9 +273,29 @@ static bool check_public_url(const char *url, struct err *err)
                      "--public-url is like https://frames.example.org, without a / at its end");
 }
 
+/* Location headers are made of it, so a mistake would send every phone elsewhere. */
+static bool check_public_url(struct config *c, struct err *err)
+{
+    size_t n = strlen(c->public_url);
+
+    if (n && strncmp(c->public_url, "http://", 7) != 0 &&
+        strncmp(c->public_url, "https://", 8) != 0)
+        return err_field(err, ERR_INVALID, "public_url",
+                         "public_url must begin with http:// or https://");
+    if (n > PUBLIC_URL_MAX)
+        return err_field(err, ERR_INVALID, "public_url", "public_url is longer than %d bytes",
+                         PUBLIC_URL_MAX);
+    while (n && c->public_url[n - 1] == '/')
+        c->public_url[--n] = '\0';
+    return true;
+}
+
 static bool start(struct service *s, struct err *err)
 {
     const struct config *c = &s->config;
+
+    if (!check_public_url(&s->config, err))
+        return false;
 
     if (serves(c) && !c->secret_file[0])
         return err_field(err, ERR_INVALID, "secret_file", "a server needs --secret-file");

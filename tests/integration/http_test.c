@@ -728,6 +728,8 @@ static void a_wrong_command_line_is_told_before_anything_starts(void **state)
     assert_int_equal(run_server(s, (const char *const[]){"--http-threads=0", NULL}), 2);
     assert_int_equal(run_server(s, (const char *const[]){"dance", NULL}), 2);
     assert_int_equal(run_server(s, (const char *const[]){"--secret-file=/nowhere", NULL}), 1);
+    assert_int_equal(
+        run_server(s, (const char *const[]){"--role=worker", "--public-url=ftp://x", NULL}), 1);
     assert_int_equal(run_server(s, (const char *const[]){"--help", NULL}), 0);
     assert_int_equal(run_server(s, (const char *const[]){"version", NULL}), 0);
 }
@@ -802,6 +804,7 @@ int main(void)
         T(a_body_nobody_takes_is_refused_before_it_is_read),
         T(a_client_that_asks_before_its_body_is_told),
         T(an_answer_names_no_key_and_the_log_neither),
+        WITH(set_up_public, a_location_is_where_clients_reach_the_server),
         T(what_two_servers_could_read_differently_is_refused),
         T(a_header_that_counts_may_stand_there_once),
         T(a_target_that_is_no_path_is_refused),
