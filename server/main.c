@@ -266,6 +266,7 @@ static bool check_public_url(const char *url, struct err *err)
     size_t n = strlen(url);
     bool ok = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
 
+    ok = ok && n <= PUBLIC_URL_MAX;
     for (size_t i = 0; i < n; i++)
         ok = ok && url[i] > ' ' && url[i] < 0x7f;
     return !n || (ok && url[n - 1] != '/') ||
@@ -273,29 +274,9 @@ static bool check_public_url(const char *url, struct err *err)
                      "--public-url is like https://frames.example.org, without a / at its end");
 }
 
-/* Location headers are made of it, so a mistake would send every phone elsewhere. */
-static bool check_public_url(struct config *c, struct err *err)
-{
-    size_t n = strlen(c->public_url);
-
-    if (n && strncmp(c->public_url, "http://", 7) != 0 &&
-        strncmp(c->public_url, "https://", 8) != 0)
-        return err_field(err, ERR_INVALID, "public_url",
-                         "public_url must begin with http:// or https://");
-    if (n > PUBLIC_URL_MAX)
-        return err_field(err, ERR_INVALID, "public_url", "public_url is longer than %d bytes",
-                         PUBLIC_URL_MAX);
-    while (n && c->public_url[n - 1] == '/')
-        c->public_url[--n] = '\0';
-    return true;
-}
-
 static bool start(struct service *s, struct err *err)
 {
     const struct config *c = &s->config;
-
-    if (!check_public_url(&s->config, err))
-        return false;
 
     if (serves(c) && !c->secret_file[0])
         return err_field(err, ERR_INVALID, "secret_file", "a server needs --secret-file");

@@ -728,8 +728,6 @@ static void a_wrong_command_line_is_told_before_anything_starts(void **state)
     assert_int_equal(run_server(s, (const char *const[]){"--http-threads=0", NULL}), 2);
     assert_int_equal(run_server(s, (const char *const[]){"dance", NULL}), 2);
     assert_int_equal(run_server(s, (const char *const[]){"--secret-file=/nowhere", NULL}), 1);
-    assert_int_equal(
-        run_server(s, (const char *const[]){"--role=worker", "--public-url=ftp://x", NULL}), 1);
     assert_int_equal(run_server(s, (const char *const[]){"--help", NULL}), 0);
     assert_int_equal(run_server(s, (const char *const[]){"version", NULL}), 0);
 }
