@@ -169,6 +169,25 @@ static void an_answer_names_no_key_and_the_log_neither(void **state)
     assert_true(server_logged(s, "status=401"));
 }
 
+static int set_up_public(void **state)
+{
+    return start_with(state, "--public-url=https://frames.example.org", NULL);
+}
+
+static void a_location_is_where_clients_reach_the_server(void **state)
+{
+    struct server *s = *state;
+    char headers[256];
+
+    snprintf(headers, sizeof headers, TUS "%sUpload-Length: 5\r\n", bearer(s->ingest));
+
+    struct answer *a = server_call(s, "POST", "/v1/uploads", headers, NULL, 0);
+    static const char want[] = "https://frames.example.org/v1/uploads/";
+
+    assert_int_equal(a->status, 201);
+    assert_memory_equal(answer_header(a, "Location"), want, sizeof want - 1);
+}
+
 /* Two readers of one stream
  * ------------------------------------------------------------------------ */
 
