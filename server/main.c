@@ -68,7 +68,8 @@ static enum log_level level_of(const char *name)
     return LOG_INFO;
 }
 
-/* Database ------------------------------------------------------------------------------------- */
+/* Database ----------------------------------------------------------------------------------------
+ */
 
 static bool read_password(const char *path, struct err *err)
 {
@@ -419,9 +420,6 @@ static int healthcheck(const struct config *c, struct err *err)
     err_set(err, ERR_BUSY, "not ready: %s", answer[0] ? answer : "no answer");
     return 1;
 }
-
-/* ----------------------------------------------------------------------------------------------------
- */
 
 static void print_help(void)
 {

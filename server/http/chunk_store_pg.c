@@ -45,7 +45,8 @@ struct batch {
     bool jobs;
 };
 
-/* Queue --------------------------------------------------------------------------------------- */
+/* Queue -------------------------------------------------------------------------------------------
+ */
 
 bool chunk_store_submit(struct chunk_store *s, struct chunk_op *op, bool force)
 {
@@ -95,7 +96,8 @@ static size_t take(struct chunk_store *s, struct chunk_op *op[BATCH_OPS])
     return n;
 }
 
-/* One transaction ------------------------------------------------------------------------------ */
+/* One transaction ---------------------------------------------------------------------------------
+ */
 
 static int compare_ops(const void *a, const void *b)
 {
@@ -513,7 +515,8 @@ static bool run_batch(struct batch *b, struct err *err)
     return false;
 }
 
-/* Answers ------------------------------------------------------------------------------------- */
+/* Answers -----------------------------------------------------------------------------------------
+ */
 
 static void count_stored(const struct batch *b)
 {

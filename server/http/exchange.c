@@ -11,7 +11,8 @@
 
 #define PROBLEM_BYTES_MAX 4096
 
-/* Pool -------------------------------------------------------------------------------------- */
+/* Pool --------------------------------------------------------------------------------------------
+ */
 
 /* With the lock held. */
 static struct exchange *take_idle(struct http_server *s)
@@ -94,7 +95,8 @@ void exchange_resume(struct exchange *x)
     MHD_resume_connection(x->conn);
 }
 
-/* Refusals ---------------------------------------------------------------------------------- */
+/* Refusals ----------------------------------------------------------------------------------------
+ */
 
 void exchange_retry_after(struct exchange *x, int64_t seconds)
 {
@@ -167,7 +169,8 @@ static enum step refuse(struct exchange *x, enum refusal why, int status, const 
                            &(struct problem){.status = status, .code = code, .detail = detail});
 }
 
-/* Answers ----------------------------------------------------------------------------------- */
+/* Answers -----------------------------------------------------------------------------------------
+ */
 
 static void put_header(struct MHD_Response *response, const char *name, const char *value)
 {
@@ -200,7 +203,8 @@ struct MHD_Response *exchange_response(struct exchange *x)
     return response;
 }
 
-/* Handlers on the dispatcher ---------------------------------------------------------------- */
+/* Handlers on the dispatcher ----------------------------------------------------------------------
+ */
 
 static struct bytes join_body(struct exchange *x, struct arena *mem, struct err *err)
 {
@@ -279,7 +283,8 @@ enum step exchange_call(struct exchange *x, handler_fn handle)
     return submit(x);
 }
 
-/* Keys -------------------------------------------------------------------------------------- */
+/* Keys --------------------------------------------------------------------------------------------
+ */
 
 static void run_key(struct task *t, struct db *db, const struct err *why)
 {
@@ -332,7 +337,8 @@ static enum step check_key(struct exchange *x)
     return STEP_MORE;
 }
 
-/* The way of a request ----------------------------------------------------------------------- */
+/* The way of a request ----------------------------------------------------------------------------
+ */
 
 static bool tus_version_ok(const struct exchange *x)
 {

@@ -20,7 +20,8 @@
 #define RARE_LOOKS 8
 #define CUT_MS 100 /* for what arrived before reading was ended */
 
-/* Connections -------------------------------------------------------------------------------- */
+/* Connections -------------------------------------------------------------------------------------
+ */
 
 void peer_phase(struct peer *p, enum peer_phase phase, int64_t bytes)
 {
@@ -143,7 +144,8 @@ void peers_end(struct http_server *s, bool only_idle)
     pthread_mutex_unlock(&s->peers_lock);
 }
 
-/* Deadlines ---------------------------------------------------------------------------------- */
+/* Deadlines ---------------------------------------------------------------------------------------
+ */
 
 /* How long the phase may take, or 0 for as long as it likes; why, if it does not. */
 static int64_t allowance_ms(const struct http_config *c, struct peer *p, enum refusal *why)
@@ -247,7 +249,8 @@ void timer_stop(struct http_server *s)
     s->timer_started = false;
 }
 
-/* Requests ----------------------------------------------------------------------------------- */
+/* Requests ----------------------------------------------------------------------------------------
+ */
 
 static bool id_ok(const char *id)
 {
@@ -456,7 +459,8 @@ static void on_mhd_log(void *cls, const char *fmt, va_list ap)
     log_end(&l);
 }
 
-/* Start and stop ------------------------------------------------------------------------------ */
+/* Start and stop ----------------------------------------------------------------------------------
+ */
 
 /* "host:port", "[v6]:port", ":port" for all addresses. */
 static bool split_address(const char *listen, char host[256], char port[8], struct err *err)

@@ -21,7 +21,8 @@ bool upload_kind_parse(const char *name, enum upload_kind *out)
     return false;
 }
 
-/* base64 ------------------------------------------------------------------------------------ */
+/* base64 ------------------------------------------------------------------------------------------
+ */
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -88,7 +89,8 @@ bool base64_decode(const char *text, size_t len, unsigned char *out, size_t *n)
     return true;
 }
 
-/* Upload-Metadata --------------------------------------------------------------------------- */
+/* Upload-Metadata ---------------------------------------------------------------------------------
+ */
 
 static bool key_ok(const char *key, size_t len)
 {
@@ -209,7 +211,8 @@ const char *tus_metadata_format(const struct tus_metadata *m, const char *instal
     return out;
 }
 
-/* Upload-Concat ------------------------------------------------------------------------------ */
+/* Upload-Concat -----------------------------------------------------------------------------------
+ */
 
 /* The id at the end of "[scheme://host]prefix<32 hex digits>". */
 static bool url_id(const char *url, size_t len, const char *prefix, unsigned char id[16])
@@ -274,7 +277,8 @@ bool tus_concat_parse(const char *header, const char *prefix, struct arena *mem,
     return true;
 }
 
-/* Upload-Checksum and numbers ---------------------------------------------------------------- */
+/* Upload-Checksum and numbers ---------------------------------------------------------------------
+ */
 
 bool tus_checksum_parse(const char *header, struct tus_checksum *out, struct err *err)
 {

@@ -39,7 +39,8 @@ static enum step bad(struct exchange *x, const char *field, const char *detail)
     return refuse(x, REFUSED_bad_request, 400, "invalid", field, detail);
 }
 
-/* What the headers ask for --------------------------------------------------------------------- */
+/* What the headers ask for ------------------------------------------------------------------------
+ */
 
 static bool has_body(const struct exchange *x)
 {
@@ -483,8 +484,8 @@ static enum step begin_body(struct exchange *x)
     return store(x, false);
 }
 
-/* Answers
- * ------------------------------------------------------------------------------------------ */
+/* Answers -----------------------------------------------------------------------------------------
+ */
 
 static void put_number(struct exchange *x, unsigned slot, const char *name, int64_t v)
 {
@@ -579,8 +580,8 @@ static enum step answer(struct exchange *x)
     return STEP_MORE;
 }
 
-/* The way of an upload request
- * --------------------------------------------------------------------- */
+/* The way of an upload request --------------------------------------------------------------------
+ */
 
 void upload_resume(struct active_node *waiter)
 {
@@ -682,8 +683,8 @@ void upload_release(struct exchange *x)
     up->digest = NULL;
 }
 
-/* Handlers
- * ------------------------------------------------------------------------------------------- */
+/* Handlers ----------------------------------------------------------------------------------------
+ */
 
 bool upload_options(struct req *r, struct err *err)
 {

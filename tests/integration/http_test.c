@@ -55,8 +55,8 @@ static struct db *locked(struct server *s, const char *table, const char *mode)
     return db;
 }
 
-/* Answers
- * ------------------------------------------------------------------------------------------ */
+/* Answers -----------------------------------------------------------------------------------------
+ */
 
 static void a_refusal_is_a_problem_document_with_the_request_id(void **state)
 {
@@ -177,7 +177,7 @@ static int set_up_public(void **state)
 static void a_location_is_where_clients_reach_the_server(void **state)
 {
     struct server *s = *state;
-    char headers[256];
+    char headers[512];
 
     snprintf(headers, sizeof headers, TUS "%sUpload-Length: 5\r\n", bearer(s->ingest));
 
@@ -188,8 +188,8 @@ static void a_location_is_where_clients_reach_the_server(void **state)
     assert_memory_equal(answer_header(a, "Location"), want, sizeof want - 1);
 }
 
-/* Two readers of one stream
- * ------------------------------------------------------------------------ */
+/* Two readers of one stream -----------------------------------------------------------------------
+ */
 
 /* The request is refused and whatever follows it on the connection is not looked at. */
 static void assert_refused(struct server *s, const char *request, int status)
@@ -355,8 +355,8 @@ static void a_broken_chunk_is_refused(void **state)
     assert_int_equal(server_call(s, "GET", "/healthz", NULL, NULL, 0)->status, 200);
 }
 
-/* Slow ones
- * ----------------------------------------------------------------------------------------- */
+/* Slow ones ---------------------------------------------------------------------------------------
+ */
 
 static int set_up_impatient(void **state)
 {
@@ -425,8 +425,8 @@ static void a_body_that_drips_is_cut_and_what_came_is_kept(void **state)
     server_await(three_bytes_are_stored, s->conninfo, "the bytes that came are stored");
 }
 
-/* Too many
- * ------------------------------------------------------------------------------------------- */
+/* Too many ----------------------------------------------------------------------------------------
+ */
 
 static int begin_upload(struct server *s, size_t length, const char *body)
 {
@@ -630,8 +630,8 @@ static void a_revoked_key_soon_opens_nothing(void **state)
     assert_int_equal(server_call(s, "GET", "/v1/sessions", bearer(s->admin), NULL, 0)->status, 200);
 }
 
-/* Stopping
- * --------------------------------------------------------------------------------------------- */
+/* Stopping ----------------------------------------------------------------------------------------
+ */
 
 static bool it_says_stopping(void *s)
 {
@@ -703,8 +703,8 @@ static void a_restart_on_an_inherited_socket_loses_no_request(void **state)
     close(s->listen_fd);
 }
 
-/* The command line
- * ---------------------------------------------------------------------------------------- */
+/* The command line --------------------------------------------------------------------------------
+ */
 
 static int run_server(struct server *s, const char *const *args)
 {

@@ -729,8 +729,8 @@ static void the_install_id_is_nowhere(void **state)
     free(path);
 }
 
-/* Expiration and termination
- * ----------------------------------------------------------------------- */
+/* Expiration and termination ----------------------------------------------------------------------
+ */
 
 static void an_upload_expires_and_may_be_taken_up_again(void **state)
 {
@@ -800,8 +800,8 @@ static void an_upload_that_was_handed_on_cannot_be_deleted(void **state)
     free(path);
 }
 
-/* Checksum
- * ------------------------------------------------------------------------------------------ */
+/* Checksum ----------------------------------------------------------------------------------------
+ */
 
 static const char *checksum(const char *algorithm, const void *bytes, size_t n)
 {
@@ -954,8 +954,8 @@ static void a_checksummed_chunk_that_breaks_off_is_not_kept(void **state)
     free(path);
 }
 
-/* Concatenation
- * --------------------------------------------------------------------------------------- */
+/* Concatenation -----------------------------------------------------------------------------------
+ */
 
 static void partial_uploads_become_a_whole(void **state)
 {
@@ -1111,8 +1111,8 @@ static void another_apps_upload_does_not_exist(void **state)
     free(path);
 }
 
-/* Newcomers, breaks and restarts
- * ----------------------------------------------------------------------- */
+/* Newcomers, breaks and restarts ------------------------------------------------------------------
+ */
 
 static void a_newcomer_ends_a_hung_request_at_once(void **state)
 {

@@ -21,8 +21,8 @@
 
 #include <cmocka.h>
 
-/* Headers
- * -------------------------------------------------------------------------------------------- */
+/* Headers -----------------------------------------------------------------------------------------
+ */
 
 static bool check(const char *const *lines, struct body_length *body, bool *smuggling)
 {
@@ -84,8 +84,8 @@ static void a_header_name_is_a_token_and_a_value_has_no_control_characters(void 
     assert_true(CHECK("Host", "h", "X", "a\tb \303\244"));
 }
 
-/* Targets
- * ---------------------------------------------------------------------------------------------- */
+/* Targets -----------------------------------------------------------------------------------------
+ */
 
 static void a_target_is_a_path_and_arguments(void **state)
 {
@@ -235,8 +235,8 @@ static void a_problem_is_json_whatever_is_in_it(void **state)
     buf_fini(&b);
 }
 
-/* Keys and secrets
- * ------------------------------------------------------------------------------------------ */
+/* Keys and secrets --------------------------------------------------------------------------------
+ */
 
 static void a_key_is_hashed_and_nothing_else_is_a_key(void **state)
 {

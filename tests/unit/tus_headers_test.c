@@ -34,8 +34,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* base64
- * --------------------------------------------------------------------------------------------- */
+/* base64 ------------------------------------------------------------------------------------------
+ */
 
 static void base64_agrees_with_the_vectors_of_rfc_4648(void **state)
 {
@@ -72,8 +72,8 @@ static void each_byte_string_has_one_base64_text(void **state)
         assert_false(base64_decode(bad[i], strlen(bad[i]), bytes, &n));
 }
 
-/* Upload-Metadata
- * -------------------------------------------------------------------------------------- */
+/* Upload-Metadata ---------------------------------------------------------------------------------
+ */
 
 static void metadata_is_pairs_of_key_and_base64(void **state)
 {
@@ -167,8 +167,8 @@ static void metadata_survives_each_failing_allocation(void **state)
     }
 }
 
-/* Upload-Concat
- * ------------------------------------------------------------------------------------------ */
+/* Upload-Concat -----------------------------------------------------------------------------------
+ */
 
 #define ID "00112233445566778899aabbccddeeff"
 
@@ -233,8 +233,8 @@ static void the_number_of_partial_uploads_is_bounded(void **state)
     free(list);
 }
 
-/* Checksums, numbers, dates
- * ---------------------------------------------------------------------------- */
+/* Checksums, numbers, dates -----------------------------------------------------------------------
+ */
 
 static void a_checksum_is_an_algorithm_and_its_bytes(void **state)
 {
