@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* Each new file costs a look at all of them, so their number is bounded like their bytes. */
-#define MAX_SESSION_FILES 1000
+/* Each new file costs a look at all of them, so their number is bounded like their bytes. The SDK
+ * begins a file every five minutes and at each change to the background: this is most of a day. */
+#define MAX_SESSION_FILES 256
 
 bool session_open(struct job_run *run, const unsigned char id[16], size_t room,
                   struct session_change *out, struct err *err)
