@@ -293,6 +293,11 @@ static void too_many_or_too_long_headers_are_refused(void **state)
 }
 
 /* Each becomes an entry of its own in what libmicrohttpd has for the connection. */
+static bool only_the_one_that_asks(void *s)
+{
+    return server_metric(s, "framewatch_http_requests_active") == 1;
+}
+
 static void more_cookies_than_fit_leave_nothing_behind(void **state)
 {
     struct server *s = *state;
@@ -308,7 +313,7 @@ static void more_cookies_than_fit_leave_nothing_behind(void **state)
         close(fd);
     }
     server_await_metric(s, "framewatch_http_refused_total{reason=\"too_big\"}", 3);
-    assert_true(server_metric(s, "framewatch_http_requests_active") == 1); /* the one that asks */
+    server_await(only_the_one_that_asks, s, "no request is left");
 }
 
 static void garbage_is_answered_or_closed_and_the_server_goes_on(void **state)
