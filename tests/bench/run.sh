@@ -46,18 +46,24 @@ field() { # NAME, JSON on stdin
 
 median() { printf '%s\n' "$@" | sort -g | awk '{a[NR] = $1} END {print a[int((NR + 1) / 2)]}'; }
 
-# One load: sets rate, p99 and cpu (seconds per 1,000 uploads) of the processes PID….
+# One load: sets rate, p99 and cpu (seconds per 1,000 uploads) of the processes PID… together; prints the
+# share of each as well.
 load() { # PORT PATH KEY_FILE PID…
-    local port=$1 path=$2 key=$3 before=0 after=0 pid answer uploads
+    local port=$1 path=$2 key=$3 before=() sum=0 ms pid answer uploads i=0 shares=
     shift 3
-    for pid in "$@"; do before=$((before + $(cpu_ms "$pid"))); done
+    for pid in "$@"; do before+=("$(cpu_ms "$pid")"); done
     answer=$("$bin/tests/upload_load_bench" --port "$port" --path "$path" --seconds "$seconds" \
         ${key:+--key-file "$key"})
-    for pid in "$@"; do after=$((after + $(cpu_ms "$pid"))); done
     uploads=$(field uploads <<<"$answer")
+    for pid in "$@"; do
+        ms=$(($(cpu_ms "$pid") - before[i]))
+        sum=$((sum + ms)) i=$((i + 1))
+        shares+="${shares:+ + }$(awk -v ms=$ms -v n="$uploads" 'BEGIN {printf "%.3f", ms / n}')"
+    done
     rate=$(field per_s <<<"$answer") p99=$(field p99_ms <<<"$answer")
-    cpu=$(awk -v ms=$((after - before)) -v n="$uploads" 'BEGIN {printf "%.3f", ms / n}')
-    printf '  %-32s %7s uploads/s   p99 %8s ms   %s CPU s per 1,000\n' "$label" "$rate" "$p99" "$cpu"
+    cpu=$(awk -v ms=$sum -v n="$uploads" 'BEGIN {printf "%.3f", ms / n}')
+    printf '  %-32s %6s uploads/s   p99 %7s ms   %s CPU s per 1,000 (%s)\n' \
+        "$label" "$rate" "$p99" "$cpu" "$shares"
 }
 
 start_peer() {
