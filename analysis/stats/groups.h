@@ -1,0 +1,51 @@
+/*
+ * groups: sums of one slice by install group, and the mean and variance that they give. An install
+ * is always in the same of 64 groups (the low 6 bits of its sessions' ids), so the variance holds
+ * although an install's sessions resemble each other. All sums are integers: they add and subtract
+ * exactly, in any order. Pure.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#define INSTALL_GROUPS 64
+
+/* A slice's sessions: how many, and the sum of their values in 1e-6 natural log units. */
+struct groups {
+    int64_t n[INSTALL_GROUPS];
+    int64_t sum_e6[INSTALL_GROUPS];
+};
+
+/* A mean of logarithms, or a difference of two; e^mean - 1 is the relative change. */
+struct estimate {
+    double mean;
+    double var; /* of the mean, > 0 */
+    int64_t n;  /* sessions (of a difference: of the smaller side) */
+    unsigned g; /* install groups with sessions (of a difference: of the smaller side) */
+};
+
+void groups_add(struct groups *s, unsigned group, int64_t n, int64_t sum_e6);
+void groups_merge(struct groups *into, const struct groups *from, int sign); /* sign +1 or -1 */
+int64_t groups_total(const struct groups *s);
+
+/* mean = sum S_g / n; V = G/(G-1) sum (S_g - mean n_g)^2 / n^2 over the G groups with sessions.
+ * False when fewer than two groups have sessions, or a count is negative. V is at least 1e-12. */
+bool groups_mean(const struct groups *s, struct estimate *out);
+
+/* a - b: D = mean_a - mean_b, V = V_a + V_b. */
+struct estimate estimate_difference(const struct estimate *a, const struct estimate *b);
+
+/* Installs seen on both builds: each is its own control, so device, player and mix cancel. */
+struct paired {
+    struct groups d; /* weight in 1/1000 (n) and weighted differences */
+    int64_t installs;
+};
+/* One install's sessions on both builds; sums of y or of r, in 1e-6. Weight n_new n_base / (n_new +
+ * n_base), the sessions of a side counted to PAIRED_SESSIONS at most. Ignored if a side has none.
+ */
+#define PAIRED_SESSIONS 10
+void paired_add(struct paired *p, unsigned group, int64_t n_new, int64_t sum_new_e6, int64_t n_base,
+                int64_t sum_base_e6);
+void paired_merge(struct paired *into, const struct paired *from, int sign);
+/* Weighted mean of new - base and its variance by groups; n is the number of installs. */
+bool paired_mean(const struct paired *p, struct estimate *out);

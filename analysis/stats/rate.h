@@ -1,0 +1,48 @@
+/*
+ * rate: events by counts (janks, jank families, slow sessions) over exposure, by install group, for
+ * two arms: 0 the old or baseline build, 1 the new one. Exposure is any integer that both arms
+ * measure alike: foreground microseconds, or events expected of these devices in 1e-6
+ * (rate_expected), which takes the mix of devices out. Pure.
+ */
+#pragma once
+#include "stats/groups.h"
+#include "stats/normal.h"
+
+struct rates {
+    int64_t count[INSTALL_GROUPS];
+    int64_t exposure[INSTALL_GROUPS];
+};
+void rates_add(struct rates *s, unsigned group, int64_t count, int64_t exposure);
+void rates_merge(struct rates *into, const struct rates *from, int sign);
+
+struct rate_totals {
+    int64_t count, exposure;
+    double rate; /* per unit of exposure; 0 without any */
+    double phi;  /* overdispersion, >= 1 */
+};
+/* phi = max(1, G/(G-1) sum (x_g - rate E_g)^2 / x) over the G groups with exposure; 1 without
+ * events. False on a negative sum or without exposure. */
+bool rates_totals(const struct rates *s, struct rate_totals *out);
+
+/* Both arms in one comparison. */
+struct rate_ratio {
+    double ratio;           /* rate_1 / rate_0; infinite if only arm 0 has no events */
+    struct interval bounds; /* Clopper-Pearson at z, counts divided by phi */
+    double phi;             /* the larger of both arms */
+    double expected;        /* rate_0 E_1: events arm 1 should have shown */
+    double information;     /* expected / phi: what a look depends on */
+    int64_t count[2];
+    int64_t exposure[2];
+    struct estimate ln_ratio; /* for the e-process: D = ln ratio with 1/2 added to both counts,
+                               * V = phi (1/(x1 + 1/2) + 1/(x0 + 1/2)); n = information */
+};
+/* False when an arm has no exposure or a sum is negative. */
+bool rates_compare(const struct rates *old_arm, const struct rates *new_arm, double z,
+                   struct rate_ratio *out);
+
+/* Events expected of one session, in 1e-6: its exposure times the rate of its model, shrunk to its
+ * tier's: (x_model + prior rate_tier) / (E_model + prior), prior = the exposure in which the tier
+ * shows 20 events. Without any event in the tier the expected number is 0. */
+#define RATE_PRIOR_EVENTS 20
+int64_t rate_expected(int64_t exposure, int64_t model_count, int64_t model_exposure,
+                      int64_t tier_count, int64_t tier_exposure);
