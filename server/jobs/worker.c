@@ -2,6 +2,7 @@
 
 #include "base/digest.h"
 #include "server/jobs/job_run.h"
+#include "server/jobs/schedule.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -50,6 +51,7 @@ struct worker_config worker_config_default(const char *conninfo)
         .poll_min_ms = 20,
         .poll_max_ms = 500,
         .upkeep_ms = 600000,
+        .schedule_ms = 10000,
         .max_session_bytes = 16u << 20,
         .arena_bytes = 256u << 20,
         .days_ahead = PARTITION_DAYS_AHEAD,
@@ -347,24 +349,60 @@ static bool upkeep(struct worker *w, struct db **db, struct err *err)
     return true;
 }
 
+/* Queues what recurs and is due. */
+static bool look_at_schedule(struct worker *w, struct db **db, struct err *err)
+{
+    int64_t queued = 0;
+
+    if (!*db && !(*db = db_open(w->conninfo, err)))
+        return false;
+    if (!schedule_due(*db, w->config.clock_offset_ms, &queued, err))
+        return false;
+    if (queued)
+        worker_wake(w);
+    return true;
+}
+
+/* What the upkeep thread does by turns, each with its own pace; after a failure sooner again. */
+struct chore {
+    const char *name;
+    bool (*run)(struct worker *w, struct db **db, struct err *err);
+    int64_t period_ms, retry_ms, due_us;
+};
+
+static void do_chore(struct worker *w, struct chore *c, struct db **db)
+{
+    int64_t pause_ms = c->period_ms;
+    struct err err;
+
+    if (now_us() < c->due_us)
+        return;
+    if (c->run(w, db, &err)) {
+        c->retry_ms = w->config.poll_max_ms;
+    } else {
+        atomic_fetch_add(&w->counts.upkeep_failures, 1);
+        log_trouble(w, c->name, err.text);
+        c->retry_ms = c->retry_ms * 2 < c->period_ms ? c->retry_ms * 2 : c->period_ms;
+        pause_ms = c->retry_ms;
+    }
+    c->due_us = now_us() + pause_ms * 1000;
+}
+
 static void *upkeep_thread(void *arg)
 {
     struct worker *w = arg;
-    int64_t retry_ms = w->config.poll_max_ms;
+    struct chore upkeep_chore = {"upkeep", upkeep, w->config.upkeep_ms, w->config.poll_max_ms, 0};
+    struct chore schedule_chore = {"schedule", look_at_schedule, w->config.schedule_ms,
+                                   w->config.poll_max_ms, 0};
     struct db *db = NULL;
-    struct err err;
-    bool ok;
+    int64_t next_us;
 
     do {
-        ok = upkeep(w, &db, &err);
-        if (!ok) {
-            atomic_fetch_add(&w->counts.upkeep_failures, 1);
-            log_trouble(w, "upkeep", err.text);
-            retry_ms = retry_ms * 2 < w->config.upkeep_ms ? retry_ms * 2 : w->config.upkeep_ms;
-        } else {
-            retry_ms = w->config.poll_max_ms;
-        }
-    } while (rest(w, ok ? w->config.upkeep_ms : retry_ms, NULL, NULL));
+        do_chore(w, &upkeep_chore, &db);
+        do_chore(w, &schedule_chore, &db);
+        next_us = upkeep_chore.due_us < schedule_chore.due_us ? upkeep_chore.due_us
+                                                              : schedule_chore.due_us;
+    } while (rest(w, (next_us - now_us()) / 1000 + 1, NULL, NULL));
     db_close(db);
     return NULL;
 }
@@ -384,6 +422,7 @@ static bool check_config(const struct worker_config *c, struct err *err)
         {"poll_min_ms", c->poll_min_ms, 1},
         {"poll_max_ms", c->poll_max_ms, c->poll_min_ms},
         {"upkeep_ms", c->upkeep_ms, 1},
+        {"schedule_ms", c->schedule_ms, 1},
         {"arena_bytes", (int64_t)c->arena_bytes, 1 << 20},
     };
 

@@ -32,6 +32,7 @@ struct worker_config {
     int64_t idle_ms;                  /* a session without a new part for so long is final */
     int64_t poll_min_ms, poll_max_ms; /* between looks at an empty queue */
     int64_t upkeep_ms;                /* between rounds of partitions and retention */
+    int64_t schedule_ms;              /* between looks at what recurs (schedule.h) */
     size_t max_session_bytes;         /* all parts of a session together, as uploaded */
     size_t arena_bytes;               /* memory of one job */
     int days_ahead;                   /* partitions */
