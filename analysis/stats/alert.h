@@ -15,6 +15,7 @@
 
 #define ALERT_MIN_SESSIONS 50
 #define ALERT_MIN_INSTALLS 30
+#define ALERT_MIN_INFORMATION 20
 #define ALERT_D0 0.029558802241544403 /* ln 1.03 */
 #define ALERT_ALPHA 0.05
 #define ALERT_THETA 0.20 /* default threshold of a tier: +20 % */
@@ -41,6 +42,7 @@ enum alert_level { ALERT_NONE, ALERT_IMPROVED, ALERT_WARN, ALERT_ALERT };
 struct alert_rule {
     double theta; /* e.g. 0.20 */
     double ln_a;  /* eprocess_ln_threshold(slices, metrics, ALERT_ALPHA) */
+    double tau;   /* EPROCESS_TAU; of counted metrics EPROCESS_TAU_COUNTS */
 };
 
 /* One look. Continuous metrics: change = estimate_difference of groups_mean of r, new and base.
@@ -48,6 +50,8 @@ struct alert_rule {
 struct alert_look {
     struct estimate change;
     int64_t sessions_new, sessions_base, installs_new, installs_base;
+    bool counted; /* then rate_ratio.information must be ALERT_MIN_INFORMATION too */
+    double information;
     bool has_pairs;
     struct estimate pairs; /* paired_mean; n = installs */
 };

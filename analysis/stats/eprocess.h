@@ -11,7 +11,8 @@
 #pragma once
 #include "stats/normal.h"
 
-#define EPROCESS_TAU 0.08
+#define EPROCESS_TAU 0.08        /* logarithms of times and memory */
+#define EPROCESS_TAU_COUNTS 0.25 /* rates of events, which vary more */
 
 /* V > 0, tau > 0; V not above 0 or not a number gives -inf: no evidence. */
 double eprocess_ln_e(double d, double v, double d0, double tau);

@@ -34,6 +34,9 @@ struct quantile_change {
 struct quantile_change quantile_compare(const struct quantile *now, const struct quantile *base,
                                         double z);
 
-/* A share of sessions (slow, throttled …) with its interval: counts of sessions by group. */
+/* A share of sessions (slow, throttled ...) from counts by group, with Clopper-Pearson bounds of
+ * the counts divided by the design effect (Korn and Graubard): the variance by groups over the
+ * binomial one, at least 1. False when fewer than two groups have sessions, or with[g] is not in
+ * 0..all[g]. */
 bool share_of(const int64_t with[INSTALL_GROUPS], const int64_t all[INSTALL_GROUPS], double z,
               double *share, struct interval *out);

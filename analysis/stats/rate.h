@@ -19,6 +19,7 @@ struct rate_totals {
     int64_t count, exposure;
     double rate; /* per unit of exposure; 0 without any */
     double phi;  /* overdispersion, >= 1 */
+    unsigned g;  /* install groups with exposure */
 };
 /* phi = max(1, G/(G-1) sum (x_g - rate E_g)^2 / x) over the G groups with exposure; 1 without
  * events. False on a negative sum or without exposure. */

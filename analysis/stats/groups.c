@@ -1,0 +1,98 @@
+#include "stats/groups.h"
+
+#define LEAST_VARIANCE 1e-12 /* equal values prove nothing beyond their rounding */
+
+void groups_add(struct groups *s, unsigned group, int64_t n, int64_t sum_e6)
+{
+    s->n[group % INSTALL_GROUPS] += n;
+    s->sum_e6[group % INSTALL_GROUPS] += sum_e6;
+}
+
+void groups_merge(struct groups *into, const struct groups *from, int sign)
+{
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
+        into->n[g] += sign * from->n[g];
+        into->sum_e6[g] += sign * from->sum_e6[g];
+    }
+}
+
+int64_t groups_total(const struct groups *s)
+{
+    int64_t n = 0;
+
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++)
+        n += s->n[g];
+    return n;
+}
+
+bool groups_mean(const struct groups *s, struct estimate *out)
+{
+    int64_t n = 0, sum = 0;
+    unsigned filled = 0;
+
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
+        if (s->n[g] < 0)
+            return false;
+        n += s->n[g];
+        sum += s->sum_e6[g];
+        filled += s->n[g] > 0;
+    }
+    if (filled < 2)
+        return false;
+
+    double mean = 1e-6 * (double)sum / (double)n, squares = 0;
+
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
+        double off = 1e-6 * (double)s->sum_e6[g] - mean * (double)s->n[g];
+
+        squares += off * off;
+    }
+
+    double var = filled / (filled - 1.0) * squares / ((double)n * (double)n);
+
+    *out = (struct estimate){mean, var > LEAST_VARIANCE ? var : LEAST_VARIANCE, n, filled};
+    return true;
+}
+
+struct estimate estimate_difference(const struct estimate *a, const struct estimate *b)
+{
+    return (struct estimate){a->mean - b->mean, a->var + b->var, a->n < b->n ? a->n : b->n,
+                             a->g < b->g ? a->g : b->g};
+}
+
+static int64_t rounded(double x)
+{
+    return (int64_t)(x < 0 ? x - 0.5 : x + 0.5);
+}
+
+void paired_add(struct paired *p, unsigned group, int64_t n_new, int64_t sum_new_e6, int64_t n_base,
+                int64_t sum_base_e6)
+{
+    if (n_new <= 0 || n_base <= 0)
+        return;
+
+    double a = (double)(n_new < PAIRED_SESSIONS ? n_new : PAIRED_SESSIONS);
+    double b = (double)(n_base < PAIRED_SESSIONS ? n_base : PAIRED_SESSIONS);
+    int64_t weight = rounded(1000 * a * b / (a + b));
+    double d = (double)sum_new_e6 / (double)n_new - (double)sum_base_e6 / (double)n_base;
+
+    groups_add(&p->d, group, weight, rounded((double)weight * d));
+    p->installs++;
+}
+
+void paired_merge(struct paired *into, const struct paired *from, int sign)
+{
+    groups_merge(&into->d, &from->d, sign);
+    into->installs += sign * from->installs;
+}
+
+bool paired_mean(const struct paired *p, struct estimate *out)
+{
+    struct estimate e;
+
+    if (!groups_mean(&p->d, &e))
+        return false;
+    e.n = p->installs;
+    *out = e;
+    return true;
+}

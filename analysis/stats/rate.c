@@ -1,0 +1,109 @@
+#include "stats/rate.h"
+
+#include <math.h>
+
+void rates_add(struct rates *s, unsigned group, int64_t count, int64_t exposure)
+{
+    s->count[group % INSTALL_GROUPS] += count;
+    s->exposure[group % INSTALL_GROUPS] += exposure;
+}
+
+void rates_merge(struct rates *into, const struct rates *from, int sign)
+{
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
+        into->count[g] += sign * from->count[g];
+        into->exposure[g] += sign * from->exposure[g];
+    }
+}
+
+/* Groups with exposure; 0 if any sum is negative. */
+static unsigned sum_up(const struct rates *s, int64_t *count, int64_t *exposure)
+{
+    unsigned filled = 0;
+
+    *count = *exposure = 0;
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
+        if (s->count[g] < 0 || s->exposure[g] < 0)
+            return 0;
+        *count += s->count[g];
+        *exposure += s->exposure[g];
+        filled += s->exposure[g] > 0;
+    }
+    return filled;
+}
+
+bool rates_totals(const struct rates *s, struct rate_totals *out)
+{
+    int64_t count, exposure;
+    unsigned filled = sum_up(s, &count, &exposure);
+
+    if (!filled)
+        return false;
+
+    double rate = (double)count / (double)exposure, squares = 0;
+
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
+        double off = (double)s->count[g] - rate * (double)s->exposure[g];
+
+        squares += off * off;
+    }
+
+    double phi = count > 0 && filled > 1 ? filled / (filled - 1.0) * squares / (double)count : 1;
+
+    *out = (struct rate_totals){count, exposure, rate, phi > 1 ? phi : 1, filled};
+    return true;
+}
+
+/* Odds of arm 1 turned into a ratio of rates. */
+static double ratio_of(double pi, double exposure_ratio)
+{
+    return pi >= 1 ? INFINITY : pi / (1 - pi) * exposure_ratio;
+}
+
+static struct estimate ln_ratio_of(const struct rate_ratio *r, unsigned g)
+{
+    double x0 = (double)r->count[0] + 0.5, x1 = (double)r->count[1] + 0.5;
+    double d = log(x1 / x0) + log((double)r->exposure[0] / (double)r->exposure[1]);
+
+    return (struct estimate){d, r->phi * (1 / x1 + 1 / x0), (int64_t)r->information, g};
+}
+
+bool rates_compare(const struct rates *old_arm, const struct rates *new_arm, double z,
+                   struct rate_ratio *out)
+{
+    struct rate_totals t[2];
+
+    if (!rates_totals(old_arm, &t[0]) || !rates_totals(new_arm, &t[1]))
+        return false;
+
+    double e = (double)t[0].exposure / (double)t[1].exposure;
+    double phi = t[0].phi > t[1].phi ? t[0].phi : t[1].phi;
+    double x0 = (double)t[0].count / phi, x1 = (double)t[1].count / phi;
+    struct interval pi = clopper_pearson(x1, x0 + x1, z);
+
+    *out = (struct rate_ratio){
+        .ratio = t[0].count   ? t[1].rate / t[0].rate
+                 : t[1].count ? INFINITY
+                              : 1,
+        .bounds = {ratio_of(pi.low, e), ratio_of(pi.high, e)},
+        .phi = phi,
+        .expected = t[0].rate * (double)t[1].exposure,
+        .information = t[0].rate * (double)t[1].exposure / phi,
+        .count = {t[0].count, t[1].count},
+        .exposure = {t[0].exposure, t[1].exposure},
+    };
+    out->ln_ratio = ln_ratio_of(out, t[0].g < t[1].g ? t[0].g : t[1].g);
+    return true;
+}
+
+int64_t rate_expected(int64_t exposure, int64_t model_count, int64_t model_exposure,
+                      int64_t tier_count, int64_t tier_exposure)
+{
+    if (exposure <= 0 || tier_count <= 0 || tier_exposure <= 0)
+        return 0;
+
+    double prior = RATE_PRIOR_EVENTS * (double)tier_exposure / (double)tier_count;
+    double rate = (RATE_PRIOR_EVENTS + (double)model_count) / (prior + (double)model_exposure);
+
+    return llround(1e6 * (double)exposure * rate);
+}
