@@ -17,6 +17,8 @@ const char *tier_feature_name(enum tier_feature f)
     return name[f];
 }
 
+#define ABSURD 1e12 /* no feature has such a value in its unit */
+
 /* A feature as the regression takes it; NAN if unknown. */
 static double taken(const struct tier_device *d, unsigned f)
 {
@@ -27,7 +29,7 @@ static double taken(const struct tier_device *d, unsigned f)
     };
     double v = d->feature[f];
 
-    if (!isfinite(v))
+    if (!(fabs(v) < ABSURD))
         return NAN;
     return !as_ln[f] ? v : v > 0 ? log(v) : NAN;
 }
@@ -135,7 +137,7 @@ static void standardise(const struct tier_device *const list[], size_t n, struct
             known++;
             sum += v;
         }
-        fit->mean[f] = known ? sum / known : 0;
+        fit->mean[f] = known > 0 ? sum / known : 0;
         for (size_t i = 0; i < n; i++) {
             double v = taken(list[i], f);
 
@@ -381,7 +383,7 @@ static bool fit_rows(const struct tier_device *const list[], struct table *t, st
 bool tier_fit(const struct tier_device devices[], size_t n, struct arena *mem, struct tier_fit *out,
               struct err *err)
 {
-    const struct tier_device **list;
+    const struct tier_device **list = NULL;
     struct tier_fit fit = {0};
     struct table t = {0};
 
