@@ -19,7 +19,7 @@ struct symbol_row {
     struct bytes id;
     const char *kind, *debug_id, *guid, *arch, *format, *name, *source_sha256;
     int64_t source_bytes, table_bytes, stored_bytes, version;
-    bool dwarf;
+    bool dwarf, revealed;
     int64_t functions;
     struct bytes upload;
     const char *created_at;
@@ -34,7 +34,7 @@ static const struct db_col symbol_cols[] = {
     DB_COL(symbol_row, stored_bytes), DB_COL(symbol_row, version),
     DB_COL(symbol_row, dwarf),        DB_COL(symbol_row, functions),
     DB_COL(symbol_row, upload),       DB_COL(symbol_row, created_at),
-    DB_COL(symbol_row, created_us),
+    DB_COL(symbol_row, created_us),   DB_COL(symbol_row, revealed),
 };
 static const struct db_map symbol_map = DB_MAP(symbol_row, symbol_cols);
 

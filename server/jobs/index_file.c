@@ -1,6 +1,7 @@
 #include "server/jobs/index_file.h"
 
 #include "base/digest.h"
+#include "server/jobs/index_hidden.h"
 #include "symbols/retrace_build.h"
 #include "symbols/symcache_build.h"
 
@@ -30,6 +31,7 @@ struct index {
     FILE *result;
     uint64_t left; /* bytes that may still be unpacked */
     unsigned n_tables, n_refused;
+    const struct hidden_maps *hidden; /* of the archive being read, or NULL */
 };
 
 struct view {
@@ -117,9 +119,11 @@ static bool write_table(void *ctx, const void *bytes, size_t n)
 /* Of an image, or of a mapping if that is NULL. False with *why: it says nothing, or is past a
  * limit.
  */
-static bool make_table(struct index *x, struct debug_image *image, const struct view *mapping,
+static bool make_table(struct index *x, struct debug_image *image,
+                       const struct hidden_names *hidden, const struct view *mapping,
                        struct err *why)
 {
+    const struct symcache_options options = {.hidden = hidden};
     char name[32], path[PATH_BYTES];
     FILE *f;
 
@@ -127,7 +131,7 @@ static bool make_table(struct index *x, struct debug_image *image, const struct 
     if (!path_in(x, name, path) || !(f = fopen(path, "wbe")))
         return err_set(why, ERR_INTERNAL, "cannot write a table");
 
-    bool ok = image ? symcache_build(image, NULL, write_table, f, NULL, why)
+    bool ok = image ? symcache_build(image, &options, write_table, f, NULL, why)
                     : retrace_build(mapping->at, mapping->size, NULL, write_table, f, NULL, why);
 
     if (fclose(f) != 0 && ok)
@@ -137,13 +141,14 @@ static bool make_table(struct index *x, struct debug_image *image, const struct 
     return ok;
 }
 
-static void say_table(struct index *x, const struct view *image, const char *name)
+static void say_table(struct index *x, const struct view *image, bool revealed, const char *name)
 {
     char hex[2 * SHA256_BYTES + 1];
 
     hash_of(image->at, image->size, hex);
     fprintf(x->result, "table\t%u\t%s\t%zu", x->n_tables++, hex, image->size);
     put_word(x->result, last_part(name));
+    put_word(x->result, revealed ? "revealed" : "-");
     fputc('\n', x->result);
 }
 
@@ -156,7 +161,9 @@ static bool index_slice(struct index *x, const struct view *file, const struct d
                         const char *name)
 {
     struct debug_image image;
+    struct hidden_names names = {0};
     struct err why = {0};
+    bool ok, revealed;
 
     if (!slice->id.size) {
         refuse(x, no_debug_id, name, "link with --build-id");
@@ -170,12 +177,12 @@ static bool index_slice(struct index *x, const struct view *file, const struct d
         refuse(x, why.code == ERR_TOO_BIG ? past_limit : damaged, name, why.text);
         return true;
     }
-
-    bool ok = make_table(x, &image, NULL, &why);
-
+    revealed = x->hidden && hidden_maps_read(x->hidden, &slice->id, &x->left, &names);
+    ok = make_table(x, &image, revealed ? &names : NULL, NULL, &why);
+    hidden_names_fini(&names);
     debug_image_close(&image);
     if (ok)
-        say_table(x, &(struct view){file->at + slice->offset, slice->size}, name);
+        say_table(x, &(struct view){file->at + slice->offset, slice->size}, revealed, name);
     else if (why.code != ERR_INTERNAL)
         refuse(x, reason_of(&why), name, why.text);
     return ok || why.code != ERR_INTERNAL;
@@ -210,8 +217,8 @@ static bool index_mapping(struct index *x, const struct view *file)
         refuse(x, not_mapping, "", "neither comments nor classes of a mapping");
         return true;
     }
-    if (make_table(x, NULL, file, &why))
-        say_table(x, file, "");
+    if (make_table(x, NULL, NULL, file, &why))
+        say_table(x, file, false, "");
     else if (why.code != ERR_INTERNAL)
         refuse(x, why.code == ERR_TOO_BIG ? past_limit : not_mapping, "", why.text);
     return why.code != ERR_INTERNAL;
@@ -302,14 +309,20 @@ static bool index_zip(struct index *x, const char *path, const char *name)
     int code = 0;
     zip_t *zip = zip_open(path, ZIP_RDONLY, &code);
     zip_int64_t n = zip ? zip_get_num_entries(zip, 0) : 0;
+    struct hidden_maps *hidden = zip ? malloc(sizeof *hidden) : NULL;
     bool ok = true, ours = false;
 
     if (!zip) {
         refuse(x, damaged, name, "the archive cannot be read");
         return true;
     }
+    if (hidden)
+        hidden_maps_find(hidden, zip);
+    x->hidden = hidden;
     for (zip_int64_t i = 0; ok && i < n && x->n_refused < INDEX_TABLES; i++)
         ok = index_entry(x, zip, (zip_uint64_t)i, &ours);
+    x->hidden = NULL;
+    free(hidden);
     zip_discard(zip);
     if (ok && !ours && !x->n_refused)
         refuse(x, not_symbols, name, "the archive holds no debug file");

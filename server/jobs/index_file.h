@@ -8,8 +8,8 @@
  * FILE may be zstd-compressed. Written into FOLDER: 0.table, 1.table … and `result`, a line a fact,
  * its words separated by tabs, whole only if the last line is "end":
  *   file    SHA256 BYTES            of the file, unpacked
- *   table   N SHA256 BYTES ID NAME  N.table, of an image or mapping with that digest; ID is a
- *                                   mapping's, else "-"
+ *   table   N SHA256 BYTES NAME HIDDEN  N.table, of an image or mapping with that digest; HIDDEN is
+ *                                   "revealed" if the archive had the names bitcode hid, else "-"
  *   refused REASON DETAIL           the file, or an image of it, is not taken
  */
 #pragma once

@@ -57,6 +57,7 @@ struct made_table {
     unsigned char source_sha256[SHA256_BYTES];
     int64_t source_bytes;
     const char *name;
+    bool revealed; /* the names that bitcode hid are in it */
 };
 
 struct symbol_work {
@@ -169,12 +170,13 @@ static bool take_table(struct symbol_work *w, char *const *word, size_t n)
 {
     struct made_table *t = &w->tables[w->n_tables];
 
-    if (n != 5 || w->n_tables == INDEX_TABLES || strlen(word[2]) != 2 * SHA256_BYTES ||
+    if (n != 6 || w->n_tables == INDEX_TABLES || strlen(word[2]) != 2 * SHA256_BYTES ||
         !from_hex(word[2], SHA256_BYTES, t->source_sha256))
         return false;
     t->n = (unsigned)strtoul(word[1], NULL, 10);
     t->source_bytes = strtoll(word[3], NULL, 10);
     t->name = word[4];
+    t->revealed = strcmp(word[5], "revealed") == 0;
     w->n_tables++;
     return true;
 }
@@ -362,12 +364,11 @@ struct known_row {
     struct bytes id, source_sha256;
     int64_t version;
     const char *name;
+    bool revealed;
 };
 static const struct db_col known_cols[] = {
-    DB_COL(known_row, id),
-    DB_COL(known_row, source_sha256),
-    DB_COL(known_row, version),
-    DB_COL(known_row, name),
+    DB_COL(known_row, id),   DB_COL(known_row, source_sha256), DB_COL(known_row, version),
+    DB_COL(known_row, name), DB_COL(known_row, revealed),
 };
 static const struct db_map known_map = DB_MAP(known_row, known_cols);
 
@@ -391,7 +392,8 @@ static bool add_table(struct symbol_work *w, const struct made_table *t,
                         db_text(f->guid), db_text(f->arch), db_text(f->format), db_text(name),
                         db_bytes(t->source_sha256, SHA256_BYTES), db_i64(t->source_bytes),
                         db_bytes(sum, sizeof sum), db_i64((int64_t)m->size), db_i64(f->version),
-                        db_bool(f->dwarf), db_i64(f->functions), db_uuid(run->job.ref.at)),
+                        db_bool(f->dwarf), db_i64(f->functions), db_uuid(run->job.ref.at),
+                        db_bool(t->revealed)),
                 &id_map, run->mem, &row, err))
         return false;
     w->stored++;
@@ -399,8 +401,8 @@ static bool add_table(struct symbol_work *w, const struct made_table *t,
            db_exec(run->db, Q_SYMCACHE_STORED, DB_ARGS(db_uuid(row.id.at)), err);
 }
 
-/* The same image again is known; other bytes under its id are refused: symbols that once spoke of a
- * debug id must not come to say something else. */
+/* The same image again is known, unless it now comes with the names it hid; other bytes under its
+ * id are refused: symbols that once spoke of a debug id must not come to say something else. */
 static bool store_table(struct symbol_work *w, const struct made_table *t,
                         const struct table_facts *f, const struct mapped_table *m, struct err *err)
 {
@@ -423,7 +425,7 @@ static bool store_table(struct symbol_work *w, const struct made_table *t,
         refuse(w, "conflict", text);
         return true;
     }
-    if (known && known->version == f->version) {
+    if (known && known->version == f->version && known->revealed >= t->revealed) {
         w->known++;
         return true;
     }

@@ -1,6 +1,6 @@
 -- A page of an app's look-up tables, newest first.
 SELECT symcache_id AS id, kind, debug_id, guid, arch, format, name, encode(source_sha256, 'hex')
-           AS source_sha256, source_bytes, size AS table_bytes, stored_bytes, version, dwarf,
+           AS source_sha256, source_bytes, size AS table_bytes, stored_bytes, version, dwarf, revealed,
        functions, upload_id AS upload,
        to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
        (extract(epoch FROM created_at) * 1000000)::bigint AS created_us

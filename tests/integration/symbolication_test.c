@@ -426,6 +426,113 @@ static void a_zip_gives_each_image_in_it(void **state)
     native_build_free(&b);
 }
 
+/* The image of the golden file, whose dispatch() hides behind line 0 of a BCSymbolMap; without its
+ * symbol table, where the name stands too. */
+#define HIDING_UUID "4C4C441A-5555-3144-A1D3-B5DFEFAD685C"
+#define ORIGINAL_UUID "11111111-2222-3333-4444-555555555555"
+#define DISPATCH_OFFSET 0x40f4
+
+static unsigned char *hiding_image(size_t *size)
+{
+    unsigned char *bytes = malloc(1 << 20), *at;
+    FILE *f = fopen(FW_SOURCE_DIR "/tests/golden/symbols/macho-arm64-dwarf5", "rbe");
+
+    assert_non_null(f);
+    *size = fread(bytes, 1, 1 << 20, f);
+    fclose(f);
+    at = memmem(bytes, *size, "dispatch\0kind", 13);
+    assert_non_null(at);
+    memcpy(at, "__hidden#0_", 12);
+    at = memmem(bytes, *size, "\x02\0\0\0\x18\0\0\0", 8); /* LC_SYMTAB */
+    assert_non_null(at);
+    memset(at + 12, 0, 4);
+    return bytes;
+}
+
+static size_t archive_of(const unsigned char *image, size_t size, bool with_map, void *out,
+                         size_t room)
+{
+    static const char map[] = "BCSymbolMap Version: 2.0\nroute_the_message\n";
+    static const char plist[] = "<plist><dict><key>DBGOriginalUUID</key>\n"
+                                "<string>" ORIGINAL_UUID "</string></dict></plist>";
+    char path[] = "/tmp/framewatch-archive-XXXXXX";
+    int fd = mkstemp(path);
+    struct zip *zip = zip_open(path, ZIP_TRUNCATE, NULL);
+    FILE *f;
+    size_t n;
+
+    assert_true(fd >= 0 && zip);
+    close(fd);
+    zip_file_add(zip, "a.xcarchive/dSYMs/a.dSYM/Contents/Resources/DWARF/a",
+                 zip_source_buffer(zip, image, size, 0), 0);
+    zip_file_add(zip, "a.xcarchive/dSYMs/a.dSYM/Contents/Resources/" HIDING_UUID ".plist",
+                 zip_source_buffer(zip, plist, sizeof plist - 1, 0), 0);
+    if (with_map)
+        zip_file_add(zip, "a.xcarchive/BCSymbolMaps/" ORIGINAL_UUID ".bcsymbolmap",
+                     zip_source_buffer(zip, map, sizeof map - 1, 0), 0);
+    assert_int_equal(zip_close(zip), 0);
+    f = fopen(path, "rbe");
+    assert_non_null(f);
+    n = fread(out, 1, room, f);
+    fclose(f);
+    unlink(path);
+    return n;
+}
+
+static void play_hiding(struct api *api, char id[33])
+{
+    struct session_builder *s = sb_new(1);
+
+    sb_part(s, 0, 0);
+
+    uint64_t t = sb_steady(s, 0, 300, 16660);
+    uint32_t game = sb_module(s, "game", "4c4c441a55553144a1d3b5dfefad685c", 0x100000000, 0x100000);
+    uint32_t stack = sb_stack(s, "main", SB_FRAMES({.module = game, .offset = DISPATCH_OFFSET}));
+
+    sb_jank(s, t, 300000, 2, SB_SAMPLES({t + 110000, stack}));
+    sb_end(s, t + 500000, END_STOPPED);
+    api_upload(api, 0, s, "install 1");
+    to_hex(s->session_id, sizeof s->session_id, id);
+    sb_free(s);
+}
+
+static const char *first_function(struct api *api, const char *session)
+{
+    const json_t *frames = json_object_get(stack_of(api, 0, session), "frames");
+
+    return api_text(json_array_get(frames, 0), "function");
+}
+
+static void names_that_bitcode_hid_are_revealed_by_the_map_beside(void **state)
+{
+    struct api *api = *state;
+    size_t size, n;
+    unsigned char *image = hiding_image(&size);
+    char *bytes = malloc(1 << 20), session[33];
+    const json_t *list;
+
+    play_hiding(api, session);
+    n = archive_of(image, size, false, bytes, 1 << 20);
+    assert_outcome(upload(api, 0, "symbols", bytes, n), "stored", "");
+    assert_string_equal(first_function(api, session), "__hidden#0_");
+
+    /* the map comes later: the same image, and now it says more */
+    n = archive_of(image, size, true, bytes, 1 << 20);
+    assert_outcome(upload(api, 0, "symbols", bytes, n), "stored", "");
+    assert_string_equal(first_function(api, session), "route_the_message");
+    list = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/symbols"), "items");
+    assert_int_equal(json_array_size(list), 1);
+    assert_true(json_is_true(json_object_get(json_array_get(list, 0), "revealed")));
+
+    /* and does not forget */
+    n = archive_of(image, size, false, bytes, 1 << 20);
+    assert_outcome(upload(api, 0, "symbols", bytes, n), "duplicate", "");
+    assert_outcome(upload(api, 0, "symbols", image, size), "duplicate", "");
+    assert_string_equal(first_function(api, session), "route_the_message");
+    free(image);
+    free(bytes);
+}
+
 static size_t pack(const void *bytes, size_t n, void *out, size_t room)
 {
     size_t len = ZSTD_compress(out, room, bytes, n, 3);
@@ -830,6 +937,7 @@ int main(void)
         TEST(the_games_own_key_may_not_send_symbols),
         TEST(lists_symbols_by_filter_and_in_pages),
         TEST(a_zip_gives_each_image_in_it),
+        TEST(names_that_bitcode_hid_are_revealed_by_the_map_beside),
         TEST(a_compressed_upload_is_the_file_it_unpacks_to),
         TEST(a_bomb_is_refused_at_its_limit),
         TEST(what_is_no_symbol_file_is_refused_with_its_reason),
