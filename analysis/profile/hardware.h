@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BOUNDS_VERSION 1
+#define BOUNDS_VERSION 2
 
 #define HARDWARE_FIELDS(X)                                                                         \
     X(process_cpu_permille, "1/1000 of all cores", 0, 1000, "cpu", "a share")                      \
@@ -35,7 +35,9 @@
     X(gpu_time_us, "us", 0, 60000000, "gpu", "a minute for one frame")                             \
     X(battery_permille, "1/1000", 0, 1000, "power", "a share")                                     \
     X(charging, "0 or 1", 0, 1, "power", "a truth value")                                          \
-    X(network, "enum Network", 0, 4, "network", "session.proto")
+    X(network, "enum Network", 0, 4, "network", "session.proto")                                   \
+    X(storage_free_mb, "MiB", 0, 67108864, "storage", "64 TiB, above any phone")                   \
+    X(thread_peak, "threads", 1, 32768, "threads", "default pid_max")
 
 enum hardware_field {
 #define X(name, unit, low, high, group, source) HW_##name,

@@ -3,16 +3,20 @@
  *
  * Compiles as C99 and as C++98 or later; includes only <stddef.h> and <stdint.h>.
  *
- * Threads. fw_start, fw_stop and fw_frame belong to the game's own (main) thread: the one whose
- * frames are measured and whose stack is taken while a frame is long. All other calls may come from
- * any thread. fw_frame takes no lock, allocates nothing and makes no system call but the clock's
- * vDSO read. Nothing here blocks on disk or network, but for fw_start, which makes the storage
- * folder and reads the install id, and fw_stop, which waits for the last slice to be written; the
- * SDK's own low-priority threads do that work.
+ * Threads. fw_start, fw_stop, fw_frame, fw_consent, fw_reset_install_id and fw_delete_data belong
+ * to the game's own (main) thread: the one whose frames are measured and whose stack is taken while
+ * a frame is long. All other calls may come from any thread. fw_frame takes no lock, allocates
+ * nothing and makes no system call but the clock's vDSO read. Nothing here blocks on disk or
+ * network, but for fw_start, which makes the storage folder and reads the install id, fw_stop,
+ * which waits for the last slice to be written, and the three calls about consent and deletion,
+ * which may do both; the SDK's own low-priority threads do all other such work.
  *
  * Ownership. Strings and structs passed in are copied before the call returns. Handles are opaque;
  * every call accepts a NULL handle and then does nothing, so a game whose profiler did not start
  * needs no checks.
+ *
+ * Consent. Nothing is recorded, stored or sent before fw_start. A game that must ask first starts
+ * with FW_WAIT_FOR_CONSENT: then nothing of that happens before fw_consent(fw, 1).
  *
  * Failure. The SDK never ends or slows the game: a collector that fails switches itself off and
  * says so in the session's self-report.
@@ -67,6 +71,30 @@ typedef struct fw_http_request {
     void (*on_body)(void *sink, const void *bytes, size_t n);
 } fw_http_request;
 
+/* What only the game's platform code can ask for (Java, Objective-C). The SDK sets size and all
+ * values to -1, unknown; the game fills in what it has. */
+typedef struct fw_host_values {
+    size_t size;
+    int64_t pss_kb, native_heap_kb, java_heap_kb, storage_free_mb;
+    int32_t battery_permille;
+    int32_t charging;       /* 0 or 1 */
+    int32_t thermal_status; /* Android PowerManager.THERMAL_STATUS_*: 0 none .. 6 shutdown */
+} fw_host_values;
+
+/* One thing the game found about where it runs. Evidence, never a verdict: the session is kept. */
+typedef enum fw_evidence_kind {
+    FW_EVIDENCE_ROOT = 0, /* or jailbreak */
+    FW_EVIDENCE_DEBUGGER = 1,
+    FW_EVIDENCE_EMULATOR = 2,
+    FW_EVIDENCE_DEVELOPER = 3,
+    FW_EVIDENCE_REPACKAGED = 4
+} fw_evidence_kind;
+typedef struct fw_evidence {
+    fw_evidence_kind kind;
+    const char *check;  /* its name, at most 32 bytes: "installer" */
+    const char *detail; /* what it saw, at most 48 bytes: "com.example.market" */
+} fw_evidence;
+
 typedef struct fw_options {
     size_t size; /* sizeof(fw_options): lets newer libraries read older callers */
 
@@ -93,11 +121,23 @@ typedef struct fw_options {
     fw_network (*network)(void *user);          /* default: FW_NETWORK_WIFI */
     void (*log)(void *user, fw_log_level level, const char *text);
     void *user;
+
+    /* more callbacks, all optional. host_values: at each recorded look at the hardware; to be
+     * quick, so dear values (PSS) are to be cached by the game. environment: once, fills at most
+     * `max` rows and returns their number; the texts must live until the next call. */
+    void (*host_values)(void *user, fw_host_values *values);
+    size_t (*environment)(void *user, fw_evidence *out, size_t max);
 } fw_options;
 
 #define FW_NO_UPLOAD 1u      /* record only */
 #define FW_NO_STACKS 2u      /* never signal the main thread */
 #define FW_UPLOAD_AT_STOP 4u /* fw_stop waits (up to 30 s) until all is uploaded; for tools */
+#define FW_NO_CRASHES 8u     /* leave the handlers of fatal signals alone */
+#define FW_CRASHES_AFTER_OTHERS                                                                    \
+    16u                         /* a fault is given to the handler that was there before, and      \
+                                 * is a crash only if that did not mend it: for engines that       \
+                                 * make exceptions of faults (Mono, .NET) */
+#define FW_WAIT_FOR_CONSENT 32u /* nothing before fw_consent(fw, 1) */
 
 /* Sets the defaults; call it before filling in options. */
 FW_API void fw_options_init(fw_options *options);
@@ -127,7 +167,7 @@ typedef struct fw_attribute {
 FW_API void fw_scene(fw_context *fw, const char *mode, const char *map,
                      const fw_attribute *attributes, size_t n_attributes);
 FW_API void fw_position(fw_context *fw, float x, float y);
-/* A breadcrumb, at most 64 bytes. */
+/* A breadcrumb, at most 64 bytes, from the game's own list; scrubbed as fw_feedback's text is. */
 FW_API void fw_step(fw_context *fw, const char *name);
 
 FW_API void fw_background(fw_context *fw);
@@ -137,11 +177,29 @@ FW_API void fw_low_memory(fw_context *fw);
 /* GPU time of a recent frame, for an engine that measures it. */
 FW_API void fw_gpu_time(fw_context *fw, uint32_t gpu_us);
 
-/* What the player has to say; category at most 32, text at most 2000 bytes. */
+/* What the player has to say; category at most 32, text at most 2000 bytes. Mail addresses, phone
+ * numbers, long numbers and the queries of URLs are replaced before anything is kept. */
 FW_API void fw_feedback(fw_context *fw, const char *category, const char *text);
 
+/* A stack overflow can only be recorded on a thread with an alternate signal stack. The main thread
+ * has one, and on Android every thread; on others call the first at the thread's begin and the
+ * second, on the same thread, before its end. They cost 96 KB of address space each. */
+FW_API void fw_thread_begin(fw_context *fw);
+FW_API void fw_thread_end(fw_context *fw);
+
+/* Whether the player agrees; the game keeps the answer and says it at each launch. 1 begins the
+ * session of a FW_WAIT_FOR_CONSENT start. 0 ends it, deletes all that is stored on the device and
+ * not yet sent, the install id included, and records nothing until the next 1. */
+FW_API void fw_consent(fw_context *fw, int given);
+/* A new install id: a new session begins, and nothing ties it to what was sent before. What was not
+ * sent yet is deleted. */
+FW_API void fw_reset_install_id(fw_context *fw);
+/* fw_consent(fw, 0), and the server is asked to delete what it has of this install: now, or when
+ * the network is back, at later launches if need be. */
+FW_API void fw_delete_data(fw_context *fw);
+
 /* The session's id: 32 hex digits and a NUL. Show it in crash reports and support forms. "" if
- * NULL. */
+ * NULL or without consent. */
 FW_API void fw_session_id(const fw_context *fw, char out[33]);
 
 FW_API const char *fw_version(void);

@@ -188,6 +188,8 @@ void fw_wire_hardware_init(struct fw_wire_hardware *h)
         .phys_footprint_kb = FW_ABSENT,
         .rss_kb = FW_ABSENT,
         .thread_count = FW_ABSENT,
+        .thread_peak = FW_ABSENT,
+        .storage_free_mb = FW_ABSENT,
         .main_wait_us = FW_ABSENT,
         .main_cpu_us = FW_ABSENT,
         .gpu_time_us = FW_ABSENT,
@@ -227,6 +229,8 @@ static void add_hardware(struct fw_buf *b, const struct fw_wire_hardware *h)
     some_u64(b, 20, h->burst);
     known_u64(b, 21, h->rss_kb);
     known_u64(b, 22, h->main_cpu_us);
+    known_u64(b, 23, h->storage_free_mb);
+    known_u64(b, 24, h->thread_peak);
 }
 
 bool fw_wire_hardware(struct fw_buf *out, const struct fw_wire_hardware *h)
@@ -388,6 +392,16 @@ bool fw_wire_self_report(struct fw_buf *out, const struct fw_wire_self_report *r
     }
     fw_pb_u64(out, 9, r->memory_bytes);
     some_u64(out, 10, r->dropped_files);
+    for (size_t i = 0; i < r->n_cost; i++) {
+        size_t cost = fw_pb_open(out, 11);
+
+        fw_pb_text(out, 1, r->cost[i].name, FW_KEY_BYTES);
+        fw_pb_u64(out, 2, r->cost[i].looks);
+        fw_pb_u64(out, 3, r->cost[i].us);
+        fw_pb_u64(out, 4, r->cost[i].max_us);
+        some_u64(out, 5, r->cost[i].failures);
+        fw_pb_close(out, cost);
+    }
     return packet_close(&p);
 }
 

@@ -64,7 +64,7 @@ struct fw_wire_hardware {
     int64_t process_cpu_permille, total_cpu_permille;
     int64_t battery_millicelsius, skin_millicelsius, thermal_status;
     int64_t pss_kb, native_heap_kb, java_heap_kb, rss_anon_kb, swap_kb, phys_footprint_kb, rss_kb;
-    int64_t thread_count, main_wait_us, main_cpu_us, gpu_time_us;
+    int64_t thread_count, thread_peak, main_wait_us, main_cpu_us, gpu_time_us, storage_free_mb;
     int64_t battery_permille, charging /* 0, 1 */, network /* enum Network */;
     uint32_t core_khz[32];
     size_t n_cores; /* 0: unknown */
@@ -133,11 +133,18 @@ struct fw_wire_collector_off {
     uint64_t failures;
 };
 
+struct fw_wire_collector_cost {
+    const char *name;
+    uint64_t looks, us, max_us, failures;
+};
+
 struct fw_wire_self_report {
     uint64_t t_us, cpu_us, bytes_written, bytes_uploaded, dropped_frames, dropped_samples, wakeups,
         memory_bytes, dropped_files;
     const struct fw_wire_collector_off *off;
     size_t n_off;
+    const struct fw_wire_collector_cost *cost;
+    size_t n_cost;
 };
 
 enum fw_end_reason { FW_END_UNKNOWN, FW_END_STOPPED, FW_END_RECOVERED };

@@ -4,6 +4,7 @@
 #include "src/collect/device.h"
 #include "src/collect/environment.h"
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,9 +140,26 @@ static void given_phone(struct tree *t)
     given(t, "sys/class/power_supply/battery/status", "Discharging\n");
 }
 
+static unsigned heap_asked;
+
+static bool heap_of_90_mb(int64_t *kb)
+{
+    heap_asked++;
+    *kb = 90000;
+    return true;
+}
+
+static bool no_heap(int64_t *kb)
+{
+    (void)kb;
+    return false;
+}
+
 static void start(struct tree *t)
 {
     fw_collectors_init(&t->c, t->proc, t->sys, 77);
+    t->c.heap.ask = heap_of_90_mb;
+    heap_asked = 0;
 }
 
 static bool collect(struct tree *t)
@@ -169,7 +187,159 @@ static void a_phone_is_read_whole(void **state)
     assert_int_equal(t->h.battery_permille, 870);
     assert_int_equal(t->h.charging, 0);
     assert_int_equal(t->h.thread_count, 37);
+    assert_int_equal(t->h.thread_peak, 37);
     assert_int_equal(t->h.main_cpu_us, 0);
+    assert_int_equal(t->h.native_heap_kb, 90000);
+}
+
+static void the_peak_of_threads_is_that_of_all_looks_since_the_last_recorded_one(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    collect(t);
+    given_process(t, 40, 10, 5, 5, 400);
+    fw_collect(&t->c, fw_now_ns(), true, &t->h);
+    assert_true(t->h.thread_peak == FW_ABSENT);
+    given_process(t, 40, 10, 5, 5, 40);
+    collect(t);
+    assert_int_equal(t->h.thread_count, 40);
+    assert_int_equal(t->h.thread_peak, 400);
+    collect(t);
+    assert_int_equal(t->h.thread_peak, 40);
+}
+
+static void malloc_is_asked_rarely_and_never_while_a_frame_is_long(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    t->c.quiet = false;
+    collect(t);
+    assert_int_equal(heap_asked, 0);
+    assert_true(t->h.native_heap_kb == FW_ABSENT);
+    t->c.quiet = true;
+    for (int i = 0; i < 5; i++)
+        collect(t);
+    assert_int_equal(heap_asked, 1);
+    assert_false(t->c.health[FW_HEAP].off);
+}
+
+static void free_storage_is_that_of_the_sessions_folder(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    t->c.storage.dir = open(t->root, O_RDONLY | O_DIRECTORY);
+    collect(t);
+    close(t->c.storage.dir);
+    assert_true(t->h.storage_free_mb >= 0);
+}
+
+static void tell(void *user, fw_host_values *v)
+{
+    assert_int_equal(v->size, sizeof *v);
+    assert_int_equal(v->java_heap_kb, -1);
+    v->pss_kb = 111;
+    v->java_heap_kb = 222;
+    v->charging = 1;
+    ++*(unsigned *)user;
+}
+
+static void what_the_host_says_goes_before_what_the_files_said(void **state)
+{
+    struct tree *t = *state;
+    unsigned told = 0;
+
+    given_phone(t);
+    start(t);
+    t->c.host = (struct fw_host){tell, &told};
+    collect(t);
+    assert_int_equal(told, 1);
+    assert_int_equal(t->h.pss_kb, 111);
+    assert_int_equal(t->h.java_heap_kb, 222);
+    assert_int_equal(t->h.charging, 1);
+    assert_int_equal(t->h.battery_permille, 870); /* it did not say: the file's */
+    assert_true(t->h.thermal_status == FW_ABSENT);
+    fw_collect(&t->c, fw_now_ns(), true, &t->h);
+    assert_int_equal(told, 1);
+}
+
+static void a_collector_that_is_not_wanted_is_not_run(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    t->c.unwanted = 1u << FW_MEMORY | 1u << FW_THERMAL;
+    collect(t);
+    assert_true(t->h.rss_kb == FW_ABSENT && t->h.skin_millicelsius == FW_ABSENT);
+    assert_int_equal(t->h.n_cores, 8);
+    assert_int_equal(t->c.health[FW_MEMORY].looks, 0);
+}
+
+static void each_collector_counts_what_it_costs(void **state)
+{
+    struct tree *t = *state;
+    struct fw_wire_collector_cost cost[FW_COLLECTORS];
+
+    given_phone(t);
+    given_blocking(t, "sys/class/power_supply/battery/temp");
+    start(t);
+    fw_collect(&t->c, fw_now_ns(), true, &t->h);
+    collect(t);
+    assert_int_equal(fw_collectors_cost(&t->c, cost), FW_POWER + 1); /* it ended that look */
+    assert_string_equal(cost[FW_CPU].name, "cpu");
+    assert_int_equal(cost[FW_CPU].looks, 2);
+    assert_int_equal(cost[FW_POWER].looks, 1);
+    assert_true(cost[FW_POWER].max_us >= (FW_SLOW_MS - 1) * 1000);
+    assert_true(cost[FW_POWER].us >= cost[FW_POWER].max_us);
+}
+
+/* A game's own folder on a phone that lets an application read next to nothing. */
+static void a_phone_that_denies_nearly_everything_gives_what_is_left(void **state)
+{
+    static const char *const denied[] = {"proc/stat",
+                                         "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
+                                         "sys/class/thermal/thermal_zone0/temp",
+                                         "sys/class/power_supply/battery/temp",
+                                         "sys/class/power_supply/battery/capacity",
+                                         "sys/class/power_supply/battery/status"};
+    struct tree *t = *state;
+
+    given_process(t, 40, 10, 5, 5, 37);
+    given(t, "proc/self/status", "VmRSS:\t 5 kB\n");
+    given(t, "sys/class/power_supply/battery/type", "Battery\n");
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
+        given(t, denied[i], NULL);
+    start(t);
+    for (int i = 0; i < FW_MAX_FAILURES + 1; i++)
+        collect(t);
+    assert_int_equal(t->h.rss_kb, 5);
+    assert_int_equal(t->h.thread_count, 37);
+    assert_true(t->h.total_cpu_permille == FW_ABSENT);
+    assert_true(t->c.health[FW_FREQ].off && t->c.health[FW_THERMAL].off);
+    assert_false(t->c.health[FW_MEMORY].off || t->c.health[FW_CPU].off);
+}
+
+static void a_zone_that_vanishes_switches_off_only_its_collector(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    start(t);
+    collect(t);
+    assert_int_equal(t->h.skin_millicelsius, 39250);
+    given_no(t, "sys/class/thermal/thermal_zone4/temp");
+    for (int i = 0; i < FW_MAX_FAILURES; i++)
+        collect(t);
+    assert_true(t->h.skin_millicelsius == FW_ABSENT);
+    assert_true(t->c.health[FW_THERMAL].off);
+    assert_string_equal(t->c.health[FW_THERMAL].reason, "temp: No such file or directory");
+    assert_int_equal(t->h.n_cores, 8);
 }
 
 static void cpu_shares_follow_the_formula(void **state)
@@ -296,11 +466,12 @@ static void an_empty_phone_switches_every_collector_off_and_says_why(void **stat
     struct fw_wire_collector_off off[FW_COLLECTORS];
 
     start(t);
+    t->c.heap.ask = no_heap;
     for (int i = 0; i < FW_MAX_FAILURES; i++) {
         assert_int_equal(fw_collectors_off(&t->c, off), 0);
         assert_true(collect(t));
     }
-    assert_int_equal(fw_collectors_off(&t->c, off), FW_COLLECTORS);
+    assert_int_equal(fw_collectors_off(&t->c, off), FW_HEAP + 1); /* the rest reads no file */
     assert_string_equal(off[0].name, "cpu");
     assert_string_equal(off[0].reason, "stat: No such file or directory");
     assert_string_equal(off[FW_THERMAL].reason, "no thermal zone");
@@ -340,7 +511,7 @@ static void a_file_that_blocks_costs_200_ms_and_three_close_the_window(void **st
         uint64_t begin = fw_now_ns();
 
         assert_true(collect(t));
-        assert_in_range((fw_now_ns() - begin) / 1000000, FW_SLOW_MS - 1, 5 * FW_SLOW_MS);
+        assert_true((fw_now_ns() - begin) / 1000000 >= FW_SLOW_MS - 1);
         assert_int_equal(t->h.core_khz[0], 1785600); /* what was read before stands */
         assert_true(t->h.rss_kb == FW_ABSENT);
     }
@@ -462,6 +633,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TREE_TEST(a_phone_is_read_whole),
+        TREE_TEST(the_peak_of_threads_is_that_of_all_looks_since_the_last_recorded_one),
+        TREE_TEST(malloc_is_asked_rarely_and_never_while_a_frame_is_long),
+        TREE_TEST(free_storage_is_that_of_the_sessions_folder),
+        TREE_TEST(what_the_host_says_goes_before_what_the_files_said),
+        TREE_TEST(a_collector_that_is_not_wanted_is_not_run),
+        TREE_TEST(each_collector_counts_what_it_costs),
+        TREE_TEST(a_phone_that_denies_nearly_everything_gives_what_is_left),
+        TREE_TEST(a_zone_that_vanishes_switches_off_only_its_collector),
         TREE_TEST(cpu_shares_follow_the_formula),
         TREE_TEST(counters_that_run_backwards_give_no_value),
         TREE_TEST(where_proc_stat_is_hidden_time_stands_in_for_the_total),

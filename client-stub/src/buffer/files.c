@@ -55,6 +55,12 @@ bool fw_store_open(struct fw_store *s, const char *path, const struct fw_log *lo
     return s->dir >= 0;
 }
 
+bool fw_store_find(struct fw_store *s, const char *path, const struct fw_log *log)
+{
+    *s = (struct fw_store){.log = log, .dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    return s->dir >= 0;
+}
+
 void fw_store_close(struct fw_store *s)
 {
     if (s->dir >= 0)
@@ -183,6 +189,33 @@ static DIR *open_listing(const struct fw_store *s)
     if (!d && fd >= 0)
         close(fd);
     return d;
+}
+
+/* SESSION-PART.anything, the small files, and what a write of one left behind. */
+static bool is_ours(const char *name)
+{
+    static const char *const small[] = {"install", "config", "budget"};
+    size_t n = strlen(name);
+
+    if (strspn(name, HEX) == 32 && name[32] == '-' && strspn(name + 33, "0123456789") == 4)
+        return true;
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        if (!strncmp(name, small[i], strlen(small[i])) &&
+            (!name[strlen(small[i])] || (n > 4 && !strcmp(name + n - 4, ".tmp"))))
+            return true;
+    return false;
+}
+
+void fw_store_clear(struct fw_store *s)
+{
+    DIR *d = open_listing(s);
+    struct dirent *entry;
+
+    while (d && (entry = readdir(d)))
+        if (is_ours(entry->d_name))
+            unlinkat(s->dir, entry->d_name, 0);
+    if (d)
+        closedir(d);
 }
 
 static int by_age(const void *a, const void *b)

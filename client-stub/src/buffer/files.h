@@ -37,7 +37,11 @@ struct fw_store {
 
 /* Opens the folder, making it (and its parents) if missing. Logs why it cannot. */
 bool fw_store_open(struct fw_store *s, const char *path, const struct fw_log *log);
+/* The same without making anything: false if it is not there. */
+bool fw_store_find(struct fw_store *s, const char *path, const struct fw_log *log);
 void fw_store_close(struct fw_store *s);
+/* Deletes every file of the SDK's, but for the request to the server to do the same. */
+void fw_store_clear(struct fw_store *s);
 bool fw_store_install_id(struct fw_store *s, char out[FW_INSTALL_BYTES]);
 
 /* Small files; a write replaces the old content whole or not at all. */

@@ -6,12 +6,16 @@
  * slower than FW_SLOW_MS ends the sample; three such samples in a row close the window for
  * FW_WINDOW_PAUSE_MS. What was not read stays absent, never 0.
  *
+ * Each look of each collector is timed.
+ *
  * To add a collector: a file here with its state, init and read; a field in struct fw_collectors; a
  * line in the table of collectors.c.
  */
 #pragma once
 #include "src/collect/reader.h"
 #include "wire/session_writer.h"
+
+#include <framewatch.h>
 
 #define FW_MAX_FAILURES 5
 #define FW_MAX_SLOW 3
@@ -25,6 +29,7 @@
 struct fw_cpu {
     bool known;
     int64_t process, active, total;
+    int64_t threads; /* of the same read; 0 unknown */
     uint64_t t_ns;
     unsigned cores; /* for phones that hide /proc/stat: total = time x cores */
     long tick_hertz;
@@ -51,6 +56,30 @@ struct fw_memory {
 };
 bool fw_memory_read(struct fw_memory *m, struct fw_reader *r, struct fw_wire_hardware *out);
 
+/* What malloc has handed out. Asking locks its arenas one after the other, and a game's thread that
+ * allocates then waits: so rarely, never while a frame is long, and more rarely still where it
+ * takes long. Fails only where the system cannot tell. */
+struct fw_heap {
+    uint64_t next_ns, period_ns;
+    bool (*ask)(int64_t *kb); /* fw_platform_native_heap_kb; tests have their own */
+};
+bool fw_heap_read(struct fw_heap *h, struct fw_reader *r, bool quiet, struct fw_wire_hardware *out);
+
+/* Free space where the session files lie, once a minute. */
+struct fw_storage {
+    int dir; /* descriptor of the folder, borrowed; -1 none */
+    uint64_t next_ns;
+};
+bool fw_storage_read(struct fw_storage *s, struct fw_reader *r, struct fw_wire_hardware *out);
+
+/* What only the game's own platform code can ask for. Runs last: what it says of PSS, heaps and
+ * battery goes before what the files said. */
+struct fw_host {
+    void (*values)(void *user, fw_host_values *values); /* NULL: none */
+    void *user;
+};
+bool fw_host_read(struct fw_host *h, struct fw_reader *r, struct fw_wire_hardware *out);
+
 /* Skin, or else SoC, temperature: zones are numbered differently on every phone, so they are
  * probed: the best-named zone whose value makes sense (20 to 90 degrees C), else the first that
  * does. */
@@ -70,11 +99,13 @@ struct fw_power {
 };
 bool fw_power_read(struct fw_power *p, struct fw_reader *r, struct fw_wire_hardware *out);
 
-/* Number of threads; main thread's CPU and run-queue time since the session began. */
+/* Number of threads now and at most since the last call; main thread's CPU and run-queue time since
+ * the session began. */
 struct fw_threads {
     int main_tid;
     bool known, no_schedstat;
     int64_t cpu_us, wait_us; /* at the beginning */
+    int64_t peak;            /* since the last read */
     long tick_hertz;
 };
 void fw_threads_init(struct fw_threads *t, int main_tid);
@@ -84,13 +115,25 @@ bool fw_threads_read(struct fw_threads *t, struct fw_reader *r, struct fw_wire_h
  * anything. */
 bool fw_stat_field(const char *line, int number, int64_t *out);
 
-enum fw_collector { FW_CPU, FW_FREQ, FW_MEMORY, FW_THERMAL, FW_POWER, FW_THREADS, FW_COLLECTORS };
+enum fw_collector {
+    FW_CPU,
+    FW_FREQ,
+    FW_MEMORY,
+    FW_THERMAL,
+    FW_POWER,
+    FW_THREADS,
+    FW_HEAP,
+    FW_STORAGE,
+    FW_HOST,
+    FW_COLLECTORS
+};
 
 struct fw_health {
     unsigned in_a_row;
     uint64_t failures;
     bool off;
     char reason[FW_REASON_BYTES];
+    uint64_t looks, ns, max_ns; /* what it cost: time, waits included */
 };
 
 struct fw_collectors {
@@ -101,6 +144,11 @@ struct fw_collectors {
     struct fw_thermal thermal;
     struct fw_power power;
     struct fw_threads threads;
+    struct fw_heap heap;
+    struct fw_storage storage;
+    struct fw_host host;
+    uint32_t unwanted; /* bit i: collector i is not wanted (remote configuration) */
+    bool quiet;        /* set by the owner: no long frame runs */
     struct fw_health health[FW_COLLECTORS];
     unsigned slow_in_a_row;
     uint64_t pause_until_ns;
@@ -115,3 +163,7 @@ bool fw_collect(struct fw_collectors *c, uint64_t now_ns, bool light, struct fw_
 /* The collectors that are off, as self-report rows; texts are the collectors' own. */
 size_t fw_collectors_off(const struct fw_collectors *c,
                          struct fw_wire_collector_off out[FW_COLLECTORS]);
+/* What each collector that has run cost so far. */
+size_t fw_collectors_cost(const struct fw_collectors *c,
+                          struct fw_wire_collector_cost out[FW_COLLECTORS]);
+const char *fw_collector_name(enum fw_collector i); /* as in self-reports and the configuration */

@@ -25,9 +25,9 @@ bool fw_stat_field(const char *line, int number, int64_t *out)
     return fw_parse_i64(&at, out);
 }
 
-static bool read_process(struct fw_reader *r, int64_t *jiffies)
+static bool read_process(struct fw_reader *r, int64_t *jiffies, int64_t *threads)
 {
-    enum { UTIME = 14, CSTIME = 17 };
+    enum { UTIME = 14, CSTIME = 17, NUM_THREADS = 20 };
     char text[1024];
     int64_t value;
 
@@ -39,6 +39,8 @@ static bool read_process(struct fw_reader *r, int64_t *jiffies)
             return fw_reader_fail(r, "stat: no field %d", field);
         *jiffies += value;
     }
+    if (!fw_stat_field(text, NUM_THREADS, threads))
+        *threads = 0;
     return true;
 }
 
@@ -77,7 +79,7 @@ bool fw_cpu_read(struct fw_cpu *c, struct fw_reader *r, struct fw_wire_hardware 
     int64_t process, active = 0, total = 0;
     uint64_t now = fw_now_ns();
 
-    if (!read_process(r, &process))
+    if (!read_process(r, &process, &c->threads))
         return false;
     if (!c->total_hidden && !read_total(r, &active, &total)) {
         if (r->slow)

@@ -9,7 +9,8 @@
 
 enum fw_block { /* bits: frames are not recorded while one is set */
                 FW_BLOCK_CONFIG = 1,
-                FW_BLOCK_BACKGROUND = 2
+                FW_BLOCK_BACKGROUND = 2,
+                FW_BLOCK_CONSENT = 4
 };
 
 struct fw_hook {
@@ -27,6 +28,11 @@ static inline void fw_hook_present(struct fw_hook *h, uint64_t present_ns)
 static inline bool fw_hook_is_blocked(const struct fw_hook *h)
 {
     return atomic_load_explicit(&h->blocked, memory_order_relaxed) != 0;
+}
+
+static inline bool fw_hook_is_blocked_by(const struct fw_hook *h, enum fw_block reason)
+{
+    return atomic_load_explicit(&h->blocked, memory_order_relaxed) & (uint32_t)reason;
 }
 
 void fw_hook_block(struct fw_hook *h, enum fw_block reason);

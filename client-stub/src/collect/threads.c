@@ -71,6 +71,8 @@ bool fw_threads_read(struct fw_threads *t, struct fw_reader *r, struct fw_wire_h
     if (!fw_stat_field(text, NUM_THREADS, &count) || count < 1)
         return fw_reader_fail(r, "stat: no thread count");
     out->thread_count = count;
+    out->thread_peak = count > t->peak ? count : t->peak;
+    t->peak = 0;
     read_main(t, r, out);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "src/text.h"
 #include "wire/session_writer.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,30 @@ static bool take_options(fw_options *out, const fw_options *given, struct fw_log
         return false;
     }
     return true;
+}
+
+/* A session may begin long after fw_start() has returned: the texts are copied. */
+static bool keep_texts(struct fw_context *fw)
+{
+    fw_options *o = &fw->options;
+    const char **text[] = {
+        &o->server_url,   &o->api_key,    &o->storage_path,        &o->app,
+        &o->version_name, &o->build_id,   &o->device.manufacturer, &o->device.model,
+        &o->device.soc,   &o->device.gpu, &o->device.os_version};
+    size_t n = 0, at = 0;
+
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        n += *text[i] ? strlen(*text[i]) + 1 : 0;
+    fw->texts = malloc(n);
+    for (size_t i = 0; fw->texts && i < sizeof text / sizeof *text; i++)
+        if (*text[i]) {
+            size_t len = strlen(*text[i]) + 1;
+
+            memcpy(fw->texts + at, *text[i], len);
+            *text[i] = fw->texts + at;
+            at += len;
+        }
+    return fw->texts;
 }
 
 static uint32_t between(uint32_t value, uint32_t otherwise, uint32_t low, uint32_t high)
@@ -119,7 +144,7 @@ static bool set_up_uploader(struct fw_context *fw, const fw_options *o)
     return o->transport || fw->curl;
 }
 
-static void set_up_threads(struct fw_context *fw, const fw_options *o, const struct fw_roots *roots)
+static void set_up_threads(struct fw_context *fw, const fw_options *o)
 {
     struct fw_recorder *r = &fw->recorder;
     struct fw_watchdog *w = &fw->watchdog;
@@ -135,12 +160,11 @@ static void set_up_threads(struct fw_context *fw, const fw_options *o, const str
     r->uploader = &fw->uploader;
     r->store = &fw->store;
     r->log = w->log = &fw->log;
-    r->proc = roots->proc;
-    r->sys = roots->sys;
-    r->root = roots->root;
+    r->options = o;
+    r->proc = fw->roots.proc;
+    r->sys = fw->roots.sys;
+    r->root = fw->roots.root;
     r->main_tid = (int)syscall(SYS_gettid);
-    r->network = o->network;
-    r->network_user = o->user;
     base_config(&r->base, o);
     fw_device_told(&r->device, &o->device);
     w->sampler = &r->waker;
@@ -149,11 +173,13 @@ static void set_up_threads(struct fw_context *fw, const fw_options *o, const str
 
 static bool start_threads(struct fw_context *fw)
 {
+    uint32_t flags = fw->options.flags;
+
     if (!fw_recorder_prepare(&fw->recorder))
         return false;
-    if (!fw_watchdog_start(&fw->watchdog, !(fw->flags & FW_NO_STACKS)))
+    if (!fw_watchdog_start(&fw->watchdog, !(flags & FW_NO_STACKS)))
         return false;
-    if (!(fw->flags & FW_NO_UPLOAD) && !fw_uploader_start(&fw->uploader))
+    if (!(flags & FW_NO_UPLOAD) && !fw_uploader_start(&fw->uploader))
         return false;
     fw->recorder.memory_bytes = sizeof *fw + fw_watchdog_memory(&fw->watchdog) +
                                 fw_recorder_memory(&fw->recorder) +
@@ -161,12 +187,17 @@ static bool start_threads(struct fw_context *fw)
     return fw_recorder_start(&fw->recorder);
 }
 
-/* Each thread may wake the others until the last one is gone. */
-static void end(struct fw_context *fw)
+/* A session, from here to end_session(); each thread may wake the others until the last one is
+ * gone. */
+static void end_session(struct fw_context *fw, bool upload)
 {
+    atomic_store(&fw->live, false);
+    while (atomic_load(&fw->callers))
+        sched_yield();
     fw_watchdog_stop(&fw->watchdog);
-    fw_recorder_stop(&fw->recorder);
-    fw_uploader_stop(&fw->uploader, fw->flags & FW_UPLOAD_AT_STOP);
+    fw_recorder_stop(&fw->recorder); /* it asks the hook for a frame that still runs */
+    fw_hook_block(&fw->hook, FW_BLOCK_CONSENT);
+    fw_uploader_stop(&fw->uploader, upload && fw->options.flags & FW_UPLOAD_AT_STOP);
     fw_watchdog_fini(&fw->watchdog);
     fw_recorder_fini(&fw->recorder);
     fw_uploader_fini(&fw->uploader);
@@ -174,6 +205,42 @@ static void end(struct fw_context *fw)
     pthread_mutex_destroy(&fw->recorder.mailbox.mutex);
     fw_desk_fini(&fw->desk);
     fw_store_close(&fw->store);
+}
+
+static void forget_session(struct fw_context *fw)
+{
+    size_t from = offsetof(struct fw_context, who), to = offsetof(struct fw_context, log);
+
+    memset(&fw->hook.ring, 0, sizeof fw->hook.ring);
+    memset(&fw->events, 0, sizeof fw->events);
+    memset((char *)fw + from, 0, to - from);
+    fw->store.dir = -1;
+}
+
+static bool begin_session(struct fw_context *fw)
+{
+    const fw_options *o = &fw->options;
+
+    forget_session(fw);
+    set_up_threads(fw, o);
+    if (fw_store_open(&fw->store, o->storage_path, &fw->log) &&
+        fw_store_install_id(&fw->store, fw->install)) {
+        identify(fw, o);
+        if (set_up_uploader(fw, o) && start_threads(fw)) {
+            atomic_store(&fw->live, true);
+            fw_hook_unblock(&fw->hook, FW_BLOCK_CONSENT);
+            fw_target(fw, o->target_interval_us, o->device.refresh_millihertz);
+            return true;
+        }
+        fw_log_say(&fw->log, FW_LOG_ERROR, "no memory or no thread: the session is not recorded");
+    }
+    end_session(fw, false);
+    return false;
+}
+
+static void free_context(struct fw_context *fw)
+{
+    free(fw->texts);
     free(fw);
     atomic_store(&in_use, false);
 }
@@ -196,19 +263,12 @@ fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots)
     }
     memset(fw, 0, sizeof *fw);
     fw->log = log;
-    fw->flags = o.flags;
-    fw->store.dir = -1;
-    set_up_threads(fw, &o, roots);
-    if (fw_store_open(&fw->store, o.storage_path, &fw->log) &&
-        fw_store_install_id(&fw->store, fw->install)) {
-        identify(fw, &o);
-        if (set_up_uploader(fw, &o) && start_threads(fw)) {
-            fw_target(fw, o.target_interval_us, o.device.refresh_millihertz);
-            return fw;
-        }
-        fw_log_say(&fw->log, FW_LOG_ERROR, "no memory or no thread: the session is not recorded");
-    }
-    end(fw);
+    fw->options = o;
+    fw->roots = *roots;
+    fw_hook_block(&fw->hook, FW_BLOCK_CONSENT);
+    if (keep_texts(fw) && (o.flags & FW_WAIT_FOR_CONSENT || begin_session(fw)))
+        return fw;
+    free_context(fw);
     return NULL;
 }
 
@@ -219,8 +279,64 @@ fw_context *fw_start(const fw_options *options)
 
 void fw_stop(fw_context *fw)
 {
-    if (fw)
-        end(fw);
+    if (!fw)
+        return;
+    if (atomic_load(&fw->live))
+        end_session(fw, true);
+    free_context(fw);
+}
+
+/* Consent. */
+
+/* What this device holds of the install, the session that runs included. */
+static void delete_all(struct fw_context *fw)
+{
+    struct fw_store store;
+
+    if (atomic_load(&fw->live))
+        end_session(fw, false);
+    if (!fw_store_find(&store, fw->options.storage_path, &fw->log))
+        return;
+    fw_store_clear(&store);
+    fw_store_close(&store);
+}
+
+void fw_consent(fw_context *fw, int given)
+{
+    if (!fw)
+        return;
+    if (!given)
+        delete_all(fw);
+    else if (!atomic_load(&fw->live))
+        begin_session(fw);
+}
+
+void fw_reset_install_id(fw_context *fw)
+{
+    if (!fw)
+        return;
+
+    bool live = atomic_load(&fw->live);
+    delete_all(fw);
+    if (live)
+        begin_session(fw);
+}
+
+/* Calls that need a session, from any thread: false without one, else leave() ends them. */
+static bool enter(struct fw_context *fw)
+{
+    if (!fw)
+        return false;
+    atomic_fetch_add(&fw->callers, 1);
+    if (atomic_load(&fw->live))
+        return true;
+    atomic_fetch_sub(&fw->callers, 1);
+    return false;
+}
+
+static void leave(struct fw_context *fw)
+{
+    atomic_fetch_sub(&fw->callers, 1);
 }
 
 void fw_frame(fw_context *fw)
@@ -244,8 +360,10 @@ void fw_target(fw_context *fw, uint32_t target_interval_us, uint32_t refresh_mil
 {
     struct fw_event_target target = {target_interval_us, refresh_millihertz};
 
-    if (fw)
-        fw_events_push(&fw->events, FW_EVENT_TARGET, fw_now_ns(), &target, sizeof target);
+    if (!enter(fw))
+        return;
+    fw_events_push(&fw->events, FW_EVENT_TARGET, fw_now_ns(), &target, sizeof target);
+    leave(fw);
 }
 
 void fw_scene(fw_context *fw, const char *mode, const char *map, const fw_attribute *attributes,
@@ -259,7 +377,7 @@ void fw_scene(fw_context *fw, const char *mode, const char *map, const fw_attrib
                : attributes                                   ? FW_MAX_ATTRIBUTES
                                                               : 0;
 
-    if (!fw)
+    if (!enter(fw))
         return;
     for (size_t i = 0; i < n; i++)
         attribute[i] = (struct fw_wire_attribute){attributes[i].key, attributes[i].value};
@@ -272,6 +390,7 @@ void fw_scene(fw_context *fw, const char *mode, const char *map, const fw_attrib
     uint64_t now = fw_now_ns();
     if (fw_wire_scene(&out, (now - fw->who.start_ns) / 1000, mode, map, attribute, n))
         fw_events_push(&fw->events, FW_EVENT_SCENE, now, out.at, out.len);
+    leave(fw);
 }
 
 void fw_position(fw_context *fw, float x, float y)
@@ -279,11 +398,12 @@ void fw_position(fw_context *fw, float x, float y)
     unsigned char bytes[64];
     struct fw_buf out;
 
-    if (!fw)
+    if (!enter(fw))
         return;
     fw_buf_over(&out, bytes, sizeof bytes);
     if (fw_wire_position(&out, now_us(fw), x, y))
         fw_events_push(&fw->events, FW_EVENT_POSITION, fw_now_ns(), out.at, out.len);
+    leave(fw);
 }
 
 void fw_step(fw_context *fw, const char *name)
@@ -291,11 +411,12 @@ void fw_step(fw_context *fw, const char *name)
     unsigned char bytes[128];
     struct fw_buf out;
 
-    if (!fw)
+    if (!enter(fw))
         return;
     fw_buf_over(&out, bytes, sizeof bytes);
     if (fw_wire_step(&out, now_us(fw), name))
         fw_events_push(&fw->events, FW_EVENT_STEP, fw_now_ns(), out.at, out.len);
+    leave(fw);
 }
 
 void fw_background(fw_context *fw)
@@ -303,18 +424,27 @@ void fw_background(fw_context *fw)
     if (!fw)
         return;
     fw_hook_block(&fw->hook, FW_BLOCK_BACKGROUND);
+    if (!enter(fw))
+        return;
     fw_events_push(&fw->events, FW_EVENT_BACKGROUND, fw_now_ns(), NULL, 0);
     fw_recorder_wake(&fw->recorder);
+    leave(fw);
 }
 
 void fw_foreground(fw_context *fw)
 {
     if (!fw)
         return;
-    fw_events_push(&fw->events, FW_EVENT_FOREGROUND, fw_now_ns(), NULL, 0);
+
+    bool live = enter(fw);
+    if (live)
+        fw_events_push(&fw->events, FW_EVENT_FOREGROUND, fw_now_ns(), NULL, 0);
     fw_hook_unblock(&fw->hook, FW_BLOCK_BACKGROUND);
+    if (!live)
+        return;
     fw_recorder_wake(&fw->recorder);
     fw_waker_wake(&fw->watchdog.waker);
+    leave(fw);
 }
 
 void fw_low_memory(fw_context *fw)
@@ -322,17 +452,20 @@ void fw_low_memory(fw_context *fw)
     unsigned char bytes[64];
     struct fw_buf out;
 
-    if (!fw)
+    if (!enter(fw))
         return;
     fw_buf_over(&out, bytes, sizeof bytes);
     if (fw_wire_lifecycle(&out, now_us(fw), FW_LIFE_LOW_MEMORY, 0))
         fw_events_push(&fw->events, FW_EVENT_PACKET, fw_now_ns(), out.at, out.len);
+    leave(fw);
 }
 
 void fw_gpu_time(fw_context *fw, uint32_t gpu_us)
 {
-    if (fw)
-        atomic_store_explicit(&fw->recorder.gpu_time_us, gpu_us, memory_order_relaxed);
+    if (!enter(fw))
+        return;
+    atomic_store_explicit(&fw->recorder.gpu_time_us, gpu_us, memory_order_relaxed);
+    leave(fw);
 }
 
 void fw_feedback(fw_context *fw, const char *category, const char *text)
@@ -340,16 +473,21 @@ void fw_feedback(fw_context *fw, const char *category, const char *text)
     unsigned char bytes[FW_FEEDBACK_BYTES + 128];
     struct fw_buf out;
 
-    if (!fw)
+    if (!enter(fw))
         return;
     fw_buf_over(&out, bytes, sizeof bytes);
     if (fw_wire_feedback(&out, now_us(fw), category, text))
         fw_events_push(&fw->events, FW_EVENT_PACKET, fw_now_ns(), out.at, out.len);
+    leave(fw);
 }
 
 void fw_session_id(const fw_context *fw, char out[33])
 {
+    struct fw_context *mine = (struct fw_context *)fw; /* the game's; only counts its callers */
+
     out[0] = 0;
-    if (fw)
-        memcpy(out, fw->who.session, sizeof fw->who.session);
+    if (!enter(mine))
+        return;
+    memcpy(out, fw->who.session, sizeof fw->who.session);
+    leave(mine);
 }

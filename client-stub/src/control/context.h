@@ -7,10 +7,16 @@
 
 struct fw_transport_curl;
 
+/* Where the system is, for tests. */
+struct fw_roots {
+    const char *proc, *sys, *root; /* "/proc", "/sys", "" */
+};
+
 struct fw_context {
     struct fw_hook hook; /* first: the frame hook's cache lines */
     struct fw_events events;
-    struct fw_log log;
+
+    /* of the running session; all 0 between two */
     struct fw_identity who;
     struct fw_store store;
     struct fw_desk desk;
@@ -20,11 +26,14 @@ struct fw_context {
     struct fw_transport_curl *curl; /* NULL with a transport of the game's */
     char install[FW_INSTALL_BYTES];
     char server_url[FW_URL_BYTES], api_key[256];
-    uint32_t flags;
+
+    /* from fw_start() to fw_stop() */
+    struct fw_log log;
+    fw_options options; /* its texts are copies */
+    char *texts;
+    struct fw_roots roots;
+    _Atomic bool live;        /* a session runs */
+    _Atomic uint32_t callers; /* of the game's threads, inside a call that needs it to */
 };
 
-/* Where the system is, for tests. */
-struct fw_roots {
-    const char *proc, *sys, *root; /* "/proc", "/sys", "" */
-};
 fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots);

@@ -114,6 +114,7 @@ static uint64_t cpu_us(const struct fw_recorder *r)
 static void add_self_report(struct fw_recorder *r, uint64_t now)
 {
     struct fw_wire_collector_off off[FW_COLLECTORS + 1];
+    struct fw_wire_collector_cost cost[FW_COLLECTORS];
     const char *stacks_off = atomic_load(&r->watchdog->off_reason);
     size_t n = fw_collectors_off(&r->collectors, off);
 
@@ -137,6 +138,8 @@ static void add_self_report(struct fw_recorder *r, uint64_t now)
                            atomic_load(&r->uploader->wakeups),
                 .off = off,
                 .n_off = n,
+                .cost = cost,
+                .n_cost = fw_collectors_cost(&r->collectors, cost),
                 .memory_bytes = r->memory_bytes,
                 .dropped_files = atomic_load(&r->store->dropped_files),
             }));
@@ -357,15 +360,17 @@ static void look(struct fw_recorder *r, uint64_t now, bool burst, bool record)
 {
     struct fw_wire_hardware h;
     uint32_t gpu = atomic_load(&r->gpu_time_us);
+    uint64_t began;
 
+    r->collectors.quiet = !burst && fw_hook_running_ns(r->hook, now, &began) < JANK_NS;
     if (!fw_collect(&r->collectors, now, !record, &h))
         return;
     h.t_us = (int64_t)t_us(r, now);
     h.burst = burst;
     if (gpu)
         h.gpu_time_us = gpu;
-    if (record && r->network)
-        h.network = r->network(r->network_user);
+    if (record && r->options->network)
+        h.network = r->options->network(r->options->user);
     if (record)
         fw_slice_check(&r->slice, fw_wire_hardware(&r->slice.raw, &h));
     fw_jank_log_look(&r->janks, &h, record);
@@ -469,6 +474,8 @@ static void begin(struct fw_recorder *r)
     fw_store_trim(r->store, fw_wall_ms());
     fw_uploader_wake(r->uploader);
     fw_collectors_init(&r->collectors, r->proc, r->sys, r->main_tid);
+    r->collectors.host = (struct fw_host){r->options->host_values, r->options->user};
+    r->collectors.storage.dir = r->store->dir;
     fw_environment_look(&r->environment, &r->collectors.reader, r->root);
     fw_device_look(&r->device, &r->collectors.reader, r->collectors.freq.cores);
     fw_remote_config_load(&stored, &r->base, r->store);
@@ -574,6 +581,7 @@ bool fw_recorder_prepare(struct fw_recorder *r)
     r->part = FW_NO_PART;
     r->config = r->base;
     r->wants_scene = true;
+    r->background = fw_hook_is_blocked_by(r->hook, FW_BLOCK_BACKGROUND);
     fw_jank_log_init(&r->janks, r->desk, r->who->start_ns);
     return fw_slice_init(&r->slice) && fw_waker_init(&r->waker);
 }

@@ -47,8 +47,7 @@ struct fw_recorder {
     const char *proc, *sys, *root; /* "/proc", "/sys", "" */
     int main_tid;
     struct fw_config base;
-    fw_network (*network)(void *user);
-    void *network_user;
+    const fw_options *options;    /* the game's callbacks */
     _Atomic uint32_t gpu_time_us; /* of a recent frame, 0 unknown */
     size_t memory_bytes;          /* of the whole SDK */
     struct fw_device_facts device;
