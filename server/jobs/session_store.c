@@ -1,8 +1,10 @@
 #include "server/jobs/session_store.h"
 
 #include "base/digest.h"
+#include "profile/tally.h"
 #include "profile/view.h"
 #include "server/jobs/session_detail.h"
+#include "server/jobs/tally_store.h"
 #include "symbols/system_library.h"
 
 #include <stdlib.h>
@@ -54,6 +56,7 @@ static const struct db_col before_cols[] = {
     DB_COL(session_before, build_id),       DB_COL(session_before, model_id),
     DB_COL(session_before, tier),           DB_COL(session_before, analysis_version),
     DB_COL(session_before, bounds_version), DB_COL(session_before, contribution),
+    DB_COL(session_before, tally),          DB_COL(session_before, install_hash),
 };
 static const struct db_map before_map = DB_MAP(session_before, before_cols);
 
@@ -548,7 +551,8 @@ static bool row_texts(const struct session_change *c, struct arena *mem, struct 
 }
 
 static bool store_row(struct db *db, const struct session_change *c, const struct rollup_key *key,
-                      struct bytes contribution, struct arena *mem, struct err *err)
+                      struct bytes contribution, struct bytes tally, struct arena *mem,
+                      struct err *err)
 {
     const struct session *s = &c->session;
     const struct session_result *r = &c->result;
@@ -580,7 +584,7 @@ static bool store_row(struct db *db, const struct session_change *c, const struc
                 db_i64(i32(r->peak_battery_millicelsius)), db_i64(r->throttled_us),
                 db_text(text.invalid), db_text(text.detail),
                 db_bytes(contribution.at, contribution.len), db_bool(r->has_crash),
-                db_bool(r->has_feedback), db_i64((int64_t)c->used)),
+                db_bool(r->has_feedback), db_i64((int64_t)c->used), db_bytes(tally.at, tally.len)),
         err);
 }
 
@@ -692,15 +696,57 @@ static bool contributions(const struct session_change *c, struct arena *mem,
     return out->stored.at || out_of_memory(err);
 }
 
+/* Even over n, from the session's id and the scene alone. */
+static size_t pick_step(const void *session_id, size_t len, const char *scene, size_t n)
+{
+    unsigned char sum[SHA256_BYTES];
+
+    hmac_sha256(session_id, len, scene, strlen(scene), sum);
+    return (size_t)(((uint64_t)sum[0] << 24 | sum[1] << 16 | sum[2] << 8 | sum[3]) * n >> 32);
+}
+
+/* What the counts of stacks are to hold of it from now on: nothing until it is final. */
+static bool tally_bytes(const struct session_change *c, struct arena *mem, struct bytes *out,
+                        struct err *err)
+{
+    static const unsigned char nothing[1];
+    struct tally tally;
+    struct buf text;
+
+    *out = (struct bytes){nothing, 0};
+    if (!c->final)
+        return true;
+    if (!tally_of(&c->session, &c->result, pick_step, mem, &tally, err))
+        return false;
+    buf_init(&text, JSON_CAP);
+    tally_write(&tally, &text);
+    out->len = text.len;
+    out->at = (const unsigned char *)take_text(&text, mem);
+    return out->at || out_of_memory(err);
+}
+
+static bool store_tally(struct db *db, const struct session_change *c, const struct rollup_key *was,
+                        const struct rollup_key *is, struct bytes tally, struct err *err)
+{
+    const struct session_before *b = &c->before;
+    const struct tally_at before = {b->tally,      b->install_hash, was->build_id,
+                                    was->model_id, was->tier,       was->day};
+    const struct tally_at now = {
+        tally, c->parts.at[0].install_hash, is->build_id, is->model_id, is->tier, is->day};
+
+    return tally_store(db, c->app, c->shard, c->id, &before, &now, err);
+}
+
 bool session_store(struct db *db, const struct session_change *c, const struct stack_rows *stacks,
                    struct arena *mem, struct err *err)
 {
     const struct session_before *b = &c->before;
     const struct rollup_key was = {b->build_id, b->model_id, b->tier, b->day};
     struct contributions sums;
+    struct bytes tally;
     struct names names;
 
-    if (!contributions(c, mem, &sums, err) ||
+    if (!contributions(c, mem, &sums, err) || !tally_bytes(c, mem, &tally, err) ||
         !find_names(db, c->app, &c->session.header, mem, &names, err))
         return false;
 
@@ -710,10 +756,11 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
                                   first_day(&c->parts)};
 
     return store_stacks(db, c, is.build_id, stacks, err) &&
-           store_row(db, c, &is, sums.stored, mem, err) && clear_events(db, c, err) &&
+           store_row(db, c, &is, sums.stored, tally, mem, err) && clear_events(db, c, err) &&
            store_janks(db, c, is.day, is.build_id, mem, err) &&
            store_crashes(db, c, is.day, mem, err) && store_feedback(db, c, is.day, mem, err) &&
            store_quarantine(db, c, is.day, err) && store_finish(db, c, is.day, err) &&
            rollup_apply(db, c->shard, b->exists ? &was : &is, &sums.before, &is, &sums.now, mem,
-                        err);
+                        err) &&
+           store_tally(db, c, &was, &is, tally, err);
 }

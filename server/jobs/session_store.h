@@ -13,7 +13,7 @@
 struct session_before { /* the session's row before this change */
     bool exists, final;
     int64_t day, build_id, model_id, tier, analysis_version, bounds_version;
-    struct bytes contribution;
+    struct bytes contribution, tally, install_hash;
 };
 
 struct session_change {

@@ -7,7 +7,7 @@ INSERT INTO session (
     p50_us, p90_us, p95_us, p99_us, max_us, mean_us, janks_minor, janks_normal, janks_severe,
     jank_us, perfdog_janks, perfdog_big_janks, missed_frames, slow_session, peak_memory_kb,
     peak_battery_millicelsius, throttled_us, invalid, detail, contribution, has_crash,
-    has_feedback, files)
+    has_feedback, files, tally)
 SELECT
     $1::integer, $2::uuid, $3::integer, DATE '2000-01-01' + $4::integer, $5::integer,
     $6::integer, $7::smallint, $8::bytea, $9::text, $10::bigint,
@@ -18,7 +18,7 @@ SELECT
     $29::bigint, $30::bigint, $31::bigint, $32::integer, $33::integer, $34::integer, $35::bigint,
     $36::integer, $37::integer, $38::bigint, $39::boolean, $40::bigint, $41::integer,
     $42::bigint, $43::jsonb, $44::jsonb, $45::bytea, $46::boolean OR coalesce(p.crash, false),
-    $47::boolean OR coalesce(p.feedback, false), $48::integer
+    $47::boolean OR coalesce(p.feedback, false), $48::integer, $49::bytea
 FROM (SELECT) AS one
 LEFT JOIN session_posted p ON p.shard = $1::integer AND p.session_id = $2::uuid
 ON CONFLICT (shard, session_id) DO UPDATE SET
@@ -41,4 +41,5 @@ ON CONFLICT (shard, session_id) DO UPDATE SET
     peak_battery_millicelsius = excluded.peak_battery_millicelsius,
     throttled_us = excluded.throttled_us, invalid = excluded.invalid, detail = excluded.detail,
     contribution = excluded.contribution, has_crash = excluded.has_crash,
-    has_feedback = excluded.has_feedback, files = excluded.files
+    has_feedback = excluded.has_feedback, files = excluded.files,
+    tally = excluded.tally

@@ -1,0 +1,1 @@
+SELECT families_lock($1::integer)
