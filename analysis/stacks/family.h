@@ -41,8 +41,7 @@ extern const char *const stack_class_name[STACK_CLASS_COUNT];
     X(RECURSION, "recursion", "repeats calls that are there already")                              \
     X(GLUE, "glue", "thunk, accessor or invoker of a closure")                                     \
     X(BASE, "base", "start of the thread or the event loop")                                       \
-    X(PAUSE, "pause", "holds a thread that was told to stop")                                      \
-    X(CUT, "cut", "beyond the limit of frames")
+    X(PAUSE, "pause", "holds a thread that was told to stop")
 
 enum frame_use {
 #define X(name, text, human) FRAME_##name,
@@ -56,10 +55,9 @@ extern const char *const frame_use_text[FRAME_USE_COUNT];
 struct frame_note {
     enum frame_use use; /* at the rules' depth */
     enum name_role role;
-    const char *name;        /* normalised; module+offset where unnamed */
+    const char *name;        /* normalised; "libgame.so+?" where unnamed */
     const struct rule *rule; /* that decided include or exclude; NULL: built-in */
-    uint8_t position; /* 1.. among the in-app frames from the innermost, 0: not one of the first
-                         RULES_DEPTH_MAX */
+    uint8_t position; /* 1 … RULES_DEPTH_MAX in what fingerprints are made of, 0: not there */
 };
 
 struct family {
@@ -82,11 +80,12 @@ struct family {
     unsigned named, unnamed; /* frames, thread bases and glue left out: what the class went by */
 };
 
-/* False: out of memory. No frames at all are mostly unknown. */
+/* False: ERR_TOO_BIG, the arena is full. rules as rules_check() wants them. No frames at all are
+ * mostly unknown. */
 bool family_of(const struct stack_input *in, const struct rules *rules, struct arena *mem,
                struct family *out, struct err *err) MUST_CHECK;
 
 /* The stack as a flame graph shows it: normalised names, root first, recursion and glue taken out,
  * unnamed frames by their module ("libgame.so+?"), thread bases left in. */
-bool family_folded(const struct stack_input *in, const struct family *f, struct arena *mem,
-                   const char *const **names, size_t *n) MUST_CHECK;
+bool family_folded(const struct family *f, struct arena *mem, const char *const **names,
+                   size_t *n) MUST_CHECK;
