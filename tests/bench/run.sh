@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The budgets of docs/budgets.md, measured beside their floors and peers in one run on this machine.
 # Prints figures and ratios; never fails for a slow machine, only when a bench cannot run.
-#   tests/bench/run.sh [accept|analysis|hook|timeline|api …]     all
+#   tests/bench/run.sh [accept|analysis|hook|timeline|api …]     all of these
+#   tests/bench/run.sh symbols retrace       beside their peers; these fetch a debug file of 100 MB
 # FW_BENCH_SECONDS: of each accept run (10). Needs Debian 12 and Node >= 20 for the accept path's peer.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -145,8 +146,10 @@ for bench in "${what[@]}"; do
     hook) bench_program 'SDK frame hook' frame_hook_bench ;;
     timeline) bench_program 'timeline of a 10-minute session' timeline_bench ;;
     api) bench_program 'questions over HTTP' api_bench ;;
+    symbols) tests/bench/symbols.sh "$bin/server/framewatch" ;;
+    retrace) FW_BUILD=$bin tests/bench/retrace.sh ;;
     *) echo "no such bench: $bench" >&2; exit 2 ;;
     esac
 done
-printf '\nbudgets\n'
-printf '  %s\n' "${verdicts[@]}"
+[ ${#verdicts[@]} -eq 0 ] || printf '\nbudgets\n'
+[ ${#verdicts[@]} -eq 0 ] || printf '  %s\n' "${verdicts[@]}"
