@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -166,23 +165,46 @@ static void set_name(struct fw_module *m, const char *path)
     m->name[n] = 0;
 }
 
+static bool read_hex(const char **text, uint64_t *out)
+{
+    const char *p = *text;
+
+    for (*out = 0; p < *text + 16; p++) {
+        char c = *p;
+
+        if (c >= '0' && c <= '9')
+            *out = *out << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            *out = *out << 4 | (uint64_t)(c - 'a' + 10);
+        else
+            break;
+    }
+    bool any = p > *text;
+    *text = p;
+    return any;
+}
+
 /* "start-end perms offset dev inode   path". A file other than a device's, or the kernel's own
- * [vdso], may be an image; the rest cannot. */
+ * [vdso], may be an image; the rest cannot. No sscanf: this also runs in a signal handler. */
 static void read_line(struct refresh *r, const char *line)
 {
     struct fw_module image = {0};
-    unsigned long long start, end;
-    char perms[5];
-    int path = 0;
+    const char *at = line;
+    uint64_t start, end;
 
-    if (sscanf(line, "%llx-%llx %4s %*s %*s %*s %n", &start, &end, perms, &path) < 3 || !path ||
-        perms[0] != 'r')
+    if (!read_hex(&at, &start) || *at++ != '-' || !read_hex(&at, &end) || *at++ != ' ' ||
+        *at != 'r')
         return;
-    if ((line[path] != '/' && strcmp(line + path, "[vdso]") != 0) ||
-        !strncmp(line + path, "/dev/", 5))
+    for (int field = 0; field < 4; field++) {
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+
+    const char *path = at;
+    if ((*path != '/' && strcmp(path, "[vdso]") != 0) || !strncmp(path, "/dev/", 5))
         return;
     image.start = start;
-    set_name(&image, line + path);
+    set_name(&image, path);
     if (start < r->last.end && !strcmp(image.name, r->last.name))
         return;
     if (!read_image(&image))

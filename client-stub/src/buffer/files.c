@@ -1,5 +1,6 @@
 #include "src/buffer/files.h"
 
+#include "src/buffer/crash_record.h"
 #include "src/clock.h"
 #include "src/random.h"
 
@@ -127,6 +128,34 @@ bool fw_store_install_id(struct fw_store *s, char out[FW_INSTALL_BYTES])
         return true;
     fw_log_say(s->log, FW_LOG_ERROR, "storage folder: cannot write: %s", strerror(errno));
     return false;
+}
+
+int fw_crash_file_begin(struct fw_store *s, const char *session, const void *head, size_t n)
+{
+    char name[FW_FILE_NAME_BYTES];
+
+    /* Without content it is nobody's yet: whoever deletes it before the lock loses nothing. */
+    snprintf(name, sizeof name, "%.32s-%04u.crash", session, FW_CRASH_PART);
+
+    int fd = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && write(fd, head, n) == (ssize_t)n)
+        return fd;
+    unlinkat(s->dir, name, 0);
+    close(fd);
+    return -1;
+}
+
+void fw_crash_file_end(struct fw_store *s, const char *session, int fd)
+{
+    char name[FW_FILE_NAME_BYTES];
+
+    if (fd < 0)
+        return;
+    snprintf(name, sizeof name, "%.32s-%04u.crash", session, FW_CRASH_PART);
+    unlinkat(s->dir, name, 0);
+    close(fd);
 }
 
 bool fw_part_begin(struct fw_store *s, struct fw_part *p, const char *session, unsigned part,

@@ -3,6 +3,7 @@
  *
  *   SESSION-PART.open   being written, locked with flock() by its process
  *   SESSION-PART.fws    finished, waiting for upload
+ *   SESSION-9000.crash  open for what a crash leaves (crash_record.h), locked likewise
  *   SESSION-PART.state  how far its upload has come
  *   install             the install id, made once
  *   config, budget      small files, replaced whole
@@ -62,6 +63,11 @@ bool fw_part_begin(struct fw_store *s, struct fw_part *p, const char *session, u
 /* One write(); what a full disk cut short is taken back. */
 bool fw_part_append(struct fw_store *s, struct fw_part *p, const void *bytes, size_t n);
 void fw_part_finish(struct fw_store *s, struct fw_part *p); /* renames it to .fws */
+
+/* Makes the session's crash file, locked, with these bytes; -1 if it cannot. */
+int fw_crash_file_begin(struct fw_store *s, const char *session, const void *head, size_t n);
+/* The session has ended well: there is nothing to tell. */
+void fw_crash_file_end(struct fw_store *s, const char *session, int fd);
 
 struct fw_file {
     char name[FW_FILE_NAME_BYTES]; /* SESSION-PART.fws */

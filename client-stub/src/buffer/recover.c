@@ -1,5 +1,7 @@
 #include "src/buffer/recover.h"
 
+#include "src/buffer/crash_recover.h"
+
 #include <zstd.h>
 
 #include <dirent.h>
@@ -145,8 +147,7 @@ static bool close_session(struct fw_store *s, int fd, const char *name, struct s
            renameat(s->dir, name, s->dir, done) == 0;
 }
 
-/* The locked descriptor of a dead session's file, or -1. */
-static int lock_dead(const struct fw_store *s, const char *name)
+int fw_lock_dead(const struct fw_store *s, const char *name)
 {
     struct stat opened, named;
     int fd = openat(s->dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -164,7 +165,7 @@ static int lock_dead(const struct fw_store *s, const char *name)
 static bool recover_one(struct fw_store *s, const char *name, ZSTD_DStream *zstd,
                         struct fw_slice *scratch)
 {
-    int fd = lock_dead(s, name);
+    int fd = fw_lock_dead(s, name);
 
     if (fd < 0)
         return false;
@@ -188,27 +189,52 @@ static bool orphan_state(const struct fw_store *s, const char *name)
     return faccessat(s->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
-unsigned fw_store_recover(struct fw_store *s, struct fw_slice *scratch)
-{
-    int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    ZSTD_DStream *zstd = ZSTD_createDStream();
-    struct dirent *entry;
-    unsigned finished = 0;
+/* Calls fn for each name in the folder, at most MAX_RECOVERED. */
+struct work {
+    struct fw_store *store;
+    struct fw_slice *scratch;
+    ZSTD_DStream *zstd;
+    unsigned finished;
+};
 
-    for (unsigned i = 0; d && zstd && i < MAX_RECOVERED && (entry = readdir(d)); i++) {
-        if (fw_file_is(entry->d_name, ".open") || fw_file_is(entry->d_name, ".new"))
-            finished += recover_one(s, entry->d_name, zstd, scratch);
-        else if (orphan_state(s, entry->d_name))
-            unlinkat(s->dir, entry->d_name, 0);
-    }
+static void for_each_name(struct work *w, void (*fn)(struct work *w, const char *name))
+{
+    int fd = openat(w->store->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    for (unsigned i = 0; d && i < MAX_RECOVERED && (entry = readdir(d)); i++)
+        fn(w, entry->d_name);
     if (d)
         closedir(d);
     else if (fd >= 0)
         close(fd);
-    ZSTD_freeDStream(zstd);
-    if (finished)
+}
+
+static void recover_crash(struct work *w, const char *name)
+{
+    if (fw_file_is(name, ".crash"))
+        w->finished += fw_crash_recover(w->store, name, w->scratch);
+}
+
+static void recover_rest(struct work *w, const char *name)
+{
+    if (fw_file_is(name, ".open") || fw_file_is(name, ".new"))
+        w->finished += recover_one(w->store, name, w->zstd, w->scratch);
+    else if (orphan_state(w->store, name))
+        unlinkat(w->store->dir, name, 0);
+}
+
+unsigned fw_store_recover(struct fw_store *s, struct fw_slice *scratch)
+{
+    struct work w = {s, scratch, ZSTD_createDStream(), 0};
+
+    for_each_name(&w, recover_crash); /* first: a crash's last slice belongs into an open file */
+    if (w.zstd)
+        for_each_name(&w, recover_rest);
+    ZSTD_freeDStream(w.zstd);
+    if (w.finished)
         fw_log_say(s->log, FW_LOG_INFO, "%u files of sessions that did not end were closed",
-                   finished);
-    return finished;
+                   w.finished);
+    return w.finished;
 }

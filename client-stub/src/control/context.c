@@ -18,6 +18,11 @@
 
 static atomic_bool in_use;
 
+static int my_tid(void)
+{
+    return (int)syscall(SYS_gettid);
+}
+
 void fw_options_init(fw_options *o)
 {
     *o = (fw_options){.size = sizeof *o};
@@ -158,15 +163,19 @@ static void set_up_threads(struct fw_context *fw, const fw_options *o)
     r->desk = w->desk = &fw->desk;
     r->watchdog = w;
     r->uploader = &fw->uploader;
+    r->crash = &fw->crash;
     r->store = &fw->store;
     r->log = w->log = &fw->log;
     r->options = o;
     r->proc = fw->roots.proc;
     r->sys = fw->roots.sys;
     r->root = fw->roots.root;
-    r->main_tid = (int)syscall(SYS_gettid);
+    r->main_tid = fw->main_tid;
     base_config(&r->base, o);
     fw_device_told(&r->device, &o->device);
+    fw->crash.after_others = o->flags & FW_CRASHES_AFTER_OTHERS;
+    fw->crash.last_words = fw_recorder_last_words;
+    fw->crash.user = r;
     w->sampler = &r->waker;
     atomic_store(&w->jank_stack_ms, r->base.jank_stack_ms);
 }
@@ -175,14 +184,17 @@ static bool start_threads(struct fw_context *fw)
 {
     uint32_t flags = fw->options.flags;
 
+    fw->crash.start_ns = fw->who.start_ns;
     if (!fw_recorder_prepare(&fw->recorder))
         return false;
     if (!fw_watchdog_start(&fw->watchdog, !(flags & FW_NO_STACKS)))
         return false;
+    if (!(flags & FW_NO_CRASHES) && !fw_crash_start(&fw->crash))
+        fw_log_say(&fw->log, FW_LOG_WARN, "crashes are not recorded: no memory");
     if (!(flags & FW_NO_UPLOAD) && !fw_uploader_start(&fw->uploader))
         return false;
     fw->recorder.memory_bytes = sizeof *fw + fw_watchdog_memory(&fw->watchdog) +
-                                fw_recorder_memory(&fw->recorder) +
+                                fw_recorder_memory(&fw->recorder) + fw_crash_memory(&fw->crash) +
                                 (fw->uploader.running ? FW_TUS_CHUNK_BYTES : 0);
     return fw_recorder_start(&fw->recorder);
 }
@@ -195,6 +207,7 @@ static void end_session(struct fw_context *fw, bool upload)
     while (atomic_load(&fw->callers))
         sched_yield();
     fw_watchdog_stop(&fw->watchdog);
+    fw->recorder.keep_crash = fw_crash_stop(&fw->crash);
     fw_recorder_stop(&fw->recorder); /* it asks the hook for a frame that still runs */
     fw_hook_block(&fw->hook, FW_BLOCK_CONSENT);
     fw_uploader_stop(&fw->uploader, upload && fw->options.flags & FW_UPLOAD_AT_STOP);
@@ -265,6 +278,7 @@ fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots)
     fw->log = log;
     fw->options = o;
     fw->roots = *roots;
+    fw->main_tid = my_tid();
     fw_hook_block(&fw->hook, FW_BLOCK_CONSENT);
     if (keep_texts(fw) && (o.flags & FW_WAIT_FOR_CONSENT || begin_session(fw)))
         return fw;
@@ -337,6 +351,18 @@ static bool enter(struct fw_context *fw)
 static void leave(struct fw_context *fw)
 {
     atomic_fetch_sub(&fw->callers, 1);
+}
+
+void fw_thread_begin(fw_context *fw)
+{
+    if (fw && !(fw->options.flags & FW_NO_CRASHES))
+        fw_crash_give_stack();
+}
+
+void fw_thread_end(fw_context *fw)
+{
+    if (fw && my_tid() != fw->main_tid) /* the main thread's goes with the session */
+        fw_crash_drop_stack();
 }
 
 void fw_frame(fw_context *fw)

@@ -22,6 +22,7 @@ struct fw_context {
     struct fw_desk desk;
     struct fw_watchdog watchdog;
     struct fw_recorder recorder;
+    struct fw_crash crash;
     struct fw_uploader uploader;
     struct fw_transport_curl *curl; /* NULL with a transport of the game's */
     char install[FW_INSTALL_BYTES];
@@ -32,6 +33,7 @@ struct fw_context {
     fw_options options; /* its texts are copies */
     char *texts;
     struct fw_roots roots;
+    int main_tid;
     _Atomic bool live;        /* a session runs */
     _Atomic uint32_t callers; /* of the game's threads, inside a call that needs it to */
 };

@@ -6,6 +6,9 @@
 #include "src/thread.h"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #define STACK_BYTES (256u * 1024u)
 #define NICE 10
@@ -33,7 +36,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 /* Files. */
 
-static void make_header(struct fw_recorder *r, struct fw_buf *out, uint64_t now)
+static void make_header(struct fw_recorder *r, struct fw_buf *out, unsigned part, uint64_t now)
 {
     const struct fw_device_facts *d = &r->device;
     const char *evidence[FW_MAX_EVIDENCE];
@@ -42,7 +45,7 @@ static void make_header(struct fw_recorder *r, struct fw_buf *out, uint64_t now)
         evidence[i] = r->environment.text[i];
 
     struct fw_wire_header h = {
-        .part = r->next_part,
+        .part = part,
         .part_start_us = t_us(r, now),
         .app = r->who->app,
         .version_name = r->who->version_name,
@@ -72,6 +75,28 @@ static void make_header(struct fw_recorder *r, struct fw_buf *out, uint64_t now)
     fw_wire_header(out, &h);
 }
 
+/* The file that a crash would fill; it has the header already. */
+static void prepare_for_crash(struct fw_recorder *r)
+{
+    unsigned char bytes[HEADER_BYTES];
+    struct fw_crash_section section = {.kind = FW_CRASH_HEADER};
+    struct fw_buf head;
+
+    if (!r->crash->started)
+        return;
+    fw_buf_over(&head, bytes, sizeof bytes);
+    fw_buf_add(&head, FW_CRASH_MAGIC, FW_CRASH_MAGIC_BYTES);
+    fw_buf_add(&head, &section, sizeof section);
+
+    size_t before = head.len;
+    make_header(r, &head, FW_CRASH_PART, r->who->start_ns);
+    section.n = (uint32_t)(head.len - before);
+    memcpy(bytes + FW_CRASH_MAGIC_BYTES, &section, sizeof section);
+    if (!head.failed)
+        atomic_store(&r->crash->fd,
+                     fw_crash_file_begin(r->store, r->who->session, head.at, head.len));
+}
+
 /* Opens the next file unless one is open or the last try failed a moment ago. */
 static bool have_part(struct fw_recorder *r, uint64_t now)
 {
@@ -83,7 +108,7 @@ static bool have_part(struct fw_recorder *r, uint64_t now)
     if (now < r->retry_ns)
         return false;
     fw_buf_over(&header, bytes, sizeof bytes);
-    make_header(r, &header, now);
+    make_header(r, &header, r->next_part, now);
     fw_buf_reset(&r->slice.packed);
     if (!fw_compress(r->slice.zstd, header.at, header.len, &r->slice.packed) ||
         !fw_part_begin(r->store, &r->part, r->who->session, r->next_part, r->slice.packed.at,
@@ -152,6 +177,7 @@ static void store_slice(struct fw_recorder *r, uint64_t now)
     bool open = have_part(r, now);
 
     r->slice_began_ns = now;
+    r->settled = 0;
     if (!fw_slice_pack(&r->slice))
         return;
     if (open && fw_part_append(r->store, &r->part, r->slice.packed.at, r->slice.packed.len))
@@ -484,8 +510,11 @@ static void begin(struct fw_recorder *r)
     apply_config(r, &stored.config, now);
     r->slice_began_ns = now;
     r->started = true;
-    if (r->config.enabled)
+    atomic_fetch_add(&r->turns, 1);
+    if (r->config.enabled) {
         have_part(r, now);
+        prepare_for_crash(r);
+    }
 }
 
 static uint64_t next_wake(const struct fw_recorder *r)
@@ -517,7 +546,7 @@ static void rotate_if_due(struct fw_recorder *r, uint64_t now)
     have_part(r, now); /* so that a kill in the background is seen at the next launch */
 }
 
-static void turn(struct fw_recorder *r)
+static void do_turn(struct fw_recorder *r)
 {
     uint64_t now = fw_now_ns();
 
@@ -536,6 +565,107 @@ static void turn(struct fw_recorder *r)
     rotate_if_due(r, now);
 }
 
+/* A process that dies has us wait; one that was saved from it (by an older handler) goes on. */
+static void await_thaw(struct fw_recorder *r)
+{
+    struct timespec nap = {.tv_nsec = 10 * MS};
+
+    for (unsigned i = 0; i < 1000 && atomic_load(&r->frozen); i++)
+        nanosleep(&nap, NULL);
+    atomic_store(&r->frozen, false);
+}
+
+static void turn(struct fw_recorder *r)
+{
+    atomic_fetch_add(&r->turns, 1);
+    if (atomic_load(&r->frozen)) {
+        atomic_fetch_add(&r->turns, 1);
+        await_thaw(r);
+        atomic_fetch_add(&r->turns, 1);
+    }
+    do_turn(r);
+    r->settled = r->slice.raw.len;
+    atomic_fetch_add(&r->turns, 1);
+}
+
+/* Last words. They run in a signal handler while this thread may be anywhere: it is kept from its
+ * next turn, and the present one is given a moment to end. */
+
+#define TURN_MS 50u
+
+static bool settle(struct fw_recorder *r)
+{
+    struct timespec ms = {.tv_nsec = MS};
+
+    if (syscall(SYS_gettid) == atomic_load(&r->tid))
+        return !(atomic_load(&r->turns) & 1);
+    for (unsigned i = 0; i < TURN_MS && atomic_load(&r->turns) & 1; i++)
+        nanosleep(&ms, NULL);
+    return !(atomic_load(&r->turns) & 1);
+}
+
+static void put_event(struct fw_recorder *r, int fd)
+{
+    const struct fw_event *e = &r->last_event;
+    unsigned char bytes[64];
+    struct fw_buf life;
+    size_t skip = e->kind == FW_EVENT_SCENE ? sizeof(struct fw_event_scene) : 0;
+    bool away = e->kind == FW_EVENT_BACKGROUND;
+
+    if (away || e->kind == FW_EVENT_FOREGROUND) {
+        fw_buf_over(&life, bytes, sizeof bytes);
+        fw_wire_lifecycle(&life, t_us(r, e->t_ns), away ? FW_LIFE_BACKGROUND : FW_LIFE_FOREGROUND,
+                          0);
+        fw_crash_put(fd, FW_CRASH_PACKETS, life.at, life.len, NULL, 0);
+        return;
+    }
+    if (e->kind == FW_EVENT_TARGET || (e->kind == FW_EVENT_STEP && !r->config.steps) ||
+        (e->kind == FW_EVENT_POSITION && !(r->config.positions && r->wants_scene)))
+        return;
+    fw_crash_put(fd, FW_CRASH_PACKETS, e->payload + skip, e->n - skip, NULL, 0);
+}
+
+/* Frames that the slice has as intervals, then those still in the ring. */
+static void put_frames(struct fw_recorder *r, int fd)
+{
+    const struct fw_row *row = &r->slice.row;
+    struct fw_crash_row head = {row->start_us, row->target_interval_us, row->refresh_millihertz,
+                                row->dropped, (uint32_t)row->n};
+    uint64_t slot[64];
+    size_t n;
+
+    if (row->open)
+        fw_crash_put(fd, FW_CRASH_ROW, &head, sizeof head, row->interval_us,
+                     row->n * sizeof *row->interval_us);
+    if (!r->wants_scene || !r->config.frames || r->background)
+        return;
+    while ((n = fw_ring_pop(&r->hook->ring, slot, sizeof slot / sizeof *slot)))
+        fw_crash_put(fd, FW_CRASH_PRESENTS, slot, n * sizeof *slot, NULL, 0);
+}
+
+void fw_recorder_last_words(void *recorder, struct fw_crash *crash)
+{
+    struct fw_recorder *r = recorder;
+    int fd = atomic_load(&crash->fd);
+    struct fw_crash_slice head = {.bytes = r->part.bytes,
+                                  .start_ns = r->who->start_ns,
+                                  .part = r->next_part ? r->next_part - 1 : 0};
+
+    atomic_store(&r->frozen, true);
+    bool whole = settle(r);
+
+    if (!r->config.enabled || r->part.fd < 0)
+        return;
+    head.bytes = r->part.bytes;
+    fw_crash_put(fd, FW_CRASH_SLICE, &head, sizeof head, r->slice.raw.at,
+                 whole ? r->slice.raw.len : r->settled);
+    if (!whole)
+        return;
+    while (fw_events_pop(r->events, &r->last_event))
+        put_event(r, fd);
+    put_frames(r, fd);
+}
+
 /* The session ends, perhaps within a long frame. */
 static void end(struct fw_recorder *r)
 {
@@ -546,6 +676,7 @@ static void end(struct fw_recorder *r)
         fw_part_finish(r->store, &r->part);
         return;
     }
+    atomic_fetch_add(&r->turns, 1); /* for good */
     drain(r, now);
 
     uint64_t running = fw_hook_running_ns(r->hook, now, &began);
@@ -564,6 +695,7 @@ static void *run(void *user)
     struct fw_recorder *r = user;
 
     fw_thread_yield_priority(NICE);
+    atomic_store(&r->tid, (int)syscall(SYS_gettid));
     begin(r);
     while (!atomic_load(&r->stop)) {
         turn(r);
@@ -573,12 +705,15 @@ static void *run(void *user)
         r->wakeups++;
     }
     end(r);
+    if (!r->keep_crash)
+        fw_crash_file_end(r->store, r->who->session, atomic_exchange(&r->crash->fd, -1));
     return NULL;
 }
 
 bool fw_recorder_prepare(struct fw_recorder *r)
 {
     r->part = FW_NO_PART;
+    atomic_store(&r->turns, 1); /* until begin() is over */
     r->config = r->base;
     r->wants_scene = true;
     r->background = fw_hook_is_blocked_by(r->hook, FW_BLOCK_BACKGROUND);

@@ -7,6 +7,7 @@
  * fw_recorder_stop() writes what is left and the end packet.
  */
 #pragma once
+#include "platform/linux/crash.h"
 #include "src/buffer/events.h"
 #include "src/buffer/files.h"
 #include "src/buffer/slice.h"
@@ -42,6 +43,7 @@ struct fw_recorder {
     struct fw_desk *desk;
     struct fw_watchdog *watchdog;
     struct fw_uploader *uploader;
+    struct fw_crash *crash;
     struct fw_store *store;
     const struct fw_log *log;
     const char *proc, *sys, *root; /* "/proc", "/sys", "" */
@@ -50,6 +52,7 @@ struct fw_recorder {
     const fw_options *options;    /* the game's callbacks */
     _Atomic uint32_t gpu_time_us; /* of a recent frame, 0 unknown */
     size_t memory_bytes;          /* of the whole SDK */
+    bool keep_crash;              /* told before the stop: what the crash file holds is true */
     struct fw_device_facts device;
 
     /* own */
@@ -76,6 +79,11 @@ struct fw_recorder {
     uint64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC at the last look */
     uint64_t retry_ns;  /* no file could be written: not before */
     uint64_t wakeups, lost_slices;
+    _Atomic uint32_t turns;     /* odd while the thread is at work on what it holds */
+    _Atomic bool frozen;        /* the process dies: no next turn */
+    size_t settled;             /* bytes of the slice that the turn under way only adds to */
+    struct fw_event last_event; /* room for fw_recorder_last_words() */
+    _Atomic int tid;
     _Atomic bool stop;
     pthread_t thread;
     bool running;
@@ -88,4 +96,6 @@ void fw_recorder_wake(struct fw_recorder *r); /* something happened that should 
 void fw_recorder_stop(struct fw_recorder *r); /* also after a failed start */
 void fw_recorder_fini(struct fw_recorder *r); /* last: when nobody can wake it any more */
 void fw_recorder_configure(struct fw_recorder *r, const struct fw_config *config); /* any thread */
+/* fw_crash.last_words: what is not in a file yet. Async-signal-safe. */
+void fw_recorder_last_words(void *recorder, struct fw_crash *crash);
 size_t fw_recorder_memory(const struct fw_recorder *r);
