@@ -13,7 +13,8 @@
 void fold_name(const char *name, struct buf *out); /* escaped */
 /* Lines in the trie's order; those with a value of 0 left out. */
 void export_folded(const struct trie *t, enum trie_value by, struct buf *out);
-/* Adds folded lines as counts (and as weight). ERR_INVALID names the line. */
+/* Adds folded lines as counts; weights stay 0. ERR_INVALID names the first line at fault, those
+ * before it are in. */
 bool fold_read(const char *text, size_t n, struct trie *into, struct err *err) MUST_CHECK;
 
 struct export_about {
@@ -22,16 +23,18 @@ struct export_about {
     const char *weight_name; /* "jank time", in milliseconds */
     int64_t time_us;         /* of the profile, Unix; 0: none */
 };
-/* https://www.speedscope.app/file-format-schema.json, one sampled profile: what trie_value says. */
+/* https://www.speedscope.app/file-format-schema.json: one sampled profile, of counts or of
+ * milliseconds; what is not above 0 is left out. */
 void export_speedscope(const struct trie *t, enum trie_value by, const struct export_about *about,
                        struct buf *out);
-/* pprof's profile.proto, gzip; sample types count and milliseconds. */
+/* pprof's profile.proto, gzip: two sample types, a count and milliseconds. */
 bool export_pprof(const struct trie *t, const struct export_about *about, struct buf *out,
                   struct err *err) MUST_CHECK;
-/* {"name","count","weight","self_count","self_weight","children":[…]}, at most max_nodes nodes in
- * breadth-first order, heaviest first ("truncated": true says that there are more). */
-bool export_trie_json(const struct trie *t, size_t max_nodes, struct buf *out,
+/* {"nodes":N,"shown":M,"root":{"name","count","weight","self_count","self_weight","children":[…]}}:
+ * the max_nodes heaviest of N nodes, in the trie's order. The root's name is "". trie_sort() first.
+ */
+bool export_trie_json(const struct trie *t, enum trie_value by, size_t max_nodes, struct buf *out,
                       struct err *err) MUST_CHECK;
-/* {"name","a","b","self_a","self_b","children"}: shares */
+/* The same with shares: {"name","a","b","self_a","self_b","children"}. */
 bool export_diff_json(const struct trie_diff *d, size_t max_nodes, struct buf *out,
                       struct err *err) MUST_CHECK;
