@@ -58,6 +58,8 @@
     INT(ingest_rate, 20000, 0, 10000000,                                                           \
         "Requests per second of one ingest key (all phones of an app share it); 0: no limit.")     \
     INT(api_rate, 200, 0, 10000000, "Requests per second of one read or admin key; 0: no limit.")  \
+    INT(login_hours, 168, 1, 8760,                                                                 \
+        "How long a browser stays logged in; revoking its key ends it.")                           \
     GROUP("Uploads")                                                                               \
     INT(body_memory_mb, 64, 4, 65536, "Buffers for request bodies, all together; none free: 503.") \
     INT(commit_queue, 2048, 1, 1000000, "Chunks that may wait to be stored; more: 503.")           \

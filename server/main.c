@@ -10,6 +10,7 @@
 #include "server/http/server.h"
 #include "server/jobs/index_file.h"
 #include "server/jobs/worker.h"
+#include "server/web/web.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -196,13 +197,15 @@ static int inherited_socket(void)
 /* A worker answers only those who watch it. */
 static bool choose_routes(struct service *s, struct err *err)
 {
-    s->routes = calloc(api_routes_n, sizeof *s->routes);
+    s->routes = calloc(api_routes_n + web_routes_n, sizeof *s->routes);
     if (!s->routes)
         return err_set(err, ERR_INTERNAL, "out of memory");
     for (size_t i = 0; i < api_routes_n; i++)
         if (serves(&s->config) || strcmp(api_routes[i].pattern, "/metrics") == 0 ||
             strcmp(api_routes[i].pattern, "/readyz") == 0)
             s->routes[s->n_routes++] = api_routes[i];
+    for (size_t i = 0; i < web_routes_n && serves(&s->config); i++)
+        s->routes[s->n_routes++] = web_routes[i];
     return true;
 }
 
@@ -290,6 +293,7 @@ static bool start(struct service *s, struct err *err)
     s->context = (struct context){.version = FW_VERSION,
                                   .public_url = c->public_url,
                                   .secret = &s->secret,
+                                  .login_s = c->login_hours * 3600,
                                   .max_session_bytes = (size_t)c->session_parts_max_mb * MEGABYTE,
                                   .started_at_s = time(NULL),
                                   .jobs_added = wake_worker,

@@ -34,6 +34,8 @@
     X("GET", "/v1/quarantine", ROLE_READ, 0, quarantine_get, false)                                \
     X("GET", "/v1/jobs", ROLE_ADMIN, 0, job_list, false)                                           \
     X("POST", "/v1/jobs/{id}/retry", ROLE_ADMIN, 0, job_retry, false)                              \
+    X("POST", "/v1/login", ROLE_READ, 0, login_post, false)                                        \
+    X("DELETE", "/v1/login", ROLE_READ, 0, login_delete, false)                                    \
     X("GET", "/v1/openapi.json", ROLE_NONE, 0, openapi_get, true)                                  \
     X("GET", "/metrics", ROLE_NONE, 0, metrics_get, true)                                          \
     X("GET", "/readyz", ROLE_NONE, 0, ready_get, false)

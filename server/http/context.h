@@ -15,6 +15,7 @@ struct context {
     const char *version;         /* of framewatchd */
     const char *public_url;      /* "https://frames.example.org", or "" if unknown */
     const struct secret *secret; /* install hashes */
+    int64_t login_s;             /* how long a browser's login lasts */
     size_t max_session_bytes;    /* all parts of a session together, as uploaded */
     struct db_pool *pool;        /* for /metrics and /readyz: they answer without a database */
     const struct worker *worker; /* of this process, for /metrics; NULL if there is none */

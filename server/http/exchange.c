@@ -1,6 +1,7 @@
 #include "server/http/exchange.h"
 
 #include "server/http/clock.h"
+#include "server/http/login.h"
 #include "server/http/server_internal.h"
 
 #include <inttypes.h>
@@ -177,6 +178,14 @@ static void put_header(struct MHD_Response *response, const char *name, const ch
     MHD_add_response_header(response, name, value); /* fails only for want of memory */
 }
 
+static bool says_caching(const struct http_reply *r)
+{
+    for (size_t i = 0; i < r->n_headers; i++)
+        if (strcasecmp(r->header[i].name, "Cache-Control") == 0)
+            return true;
+    return false;
+}
+
 struct MHD_Response *exchange_response(struct exchange *x)
 {
     struct http_reply *r = &x->reply;
@@ -196,7 +205,7 @@ struct MHD_Response *exchange_response(struct exchange *x)
         put_header(response, "Tus-Resumable", TUS_VERSION);
     else
         put_header(response, "X-Content-Type-Options", "nosniff");
-    if (r->status >= 400 || (x->method && strcmp(x->method, "HEAD") == 0))
+    if (!says_caching(r) && (r->status >= 400 || (x->method && strcmp(x->method, "HEAD") == 0)))
         put_header(response, "Cache-Control", "no-store");
     for (size_t i = 0; i < r->n_headers; i++)
         put_header(response, r->header[i].name, r->header[i].value);
@@ -237,6 +246,7 @@ static void run_call(struct task *t, struct db *db, const struct err *why)
     struct req r = {.db = db,
                     .mem = arena_new(x->server->config.request_memory),
                     .who = x->who,
+                    .key_hash = x->authorized ? x->key_hash : NULL,
                     .ctx = x->server->config.context,
                     .method = x->method,
                     .path = x->uri.path,
@@ -299,6 +309,30 @@ static void run_key(struct task *t, struct db *db, const struct err *why)
     exchange_resume(x);
 }
 
+/* A browser that logged in: its cookie stands for the key. */
+static bool key_from_cookie(struct exchange *x, const char *token, struct err *err)
+{
+    const struct secret *secret = x->server->config.context->secret;
+    bool reads = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
+
+    if (!secret || !secret->len || !login_open(secret, token, time(NULL), x->key_hash))
+        return err_field(err, ERR_UNAUTHORIZED, "Cookie", "this login has ended: log in again");
+    if (!reads && !login_csrf_ok(secret, token, headers_find(&x->headers, LOGIN_CSRF_HEADER)))
+        return err_field(err, ERR_FORBIDDEN, LOGIN_CSRF_HEADER,
+                         "with a login cookie, send the token that the login gave");
+    return true;
+}
+
+static bool find_key(struct exchange *x, struct err *err)
+{
+    const char *given = headers_find(&x->headers, "Authorization");
+    char token[LOGIN_TOKEN_CHARS + 1];
+
+    if (!given && login_cookie(&x->headers, token))
+        return key_from_cookie(x, token, err);
+    return key_from_header(given, x->key_hash, err);
+}
+
 static enum step check_key(struct exchange *x)
 {
     struct err err = {0};
@@ -310,8 +344,7 @@ static enum step check_key(struct exchange *x)
     }
     if (x->key_failed)
         return exchange_refuse_err(x, &x->key_err);
-    if (!x->authorized &&
-        !key_from_header(headers_find(&x->headers, "Authorization"), x->key_hash, &err))
+    if (!x->authorized && !find_key(x, &err))
         return exchange_refuse_err(x, &err);
     x->authorized = true;
     switch (keys_find(x->server->keys, x->key_hash, &x->who)) {

@@ -37,6 +37,7 @@ struct req {
     struct db *db;
     struct arena *mem;
     struct principal who;
+    const unsigned char *key_hash; /* SHA-256 of the key; NULL on routes open to all */
     const struct context *ctx;
     const char *method, *path;
     const char *param[REQ_MAX_PARAMS]; /* {…} of the route, in order, percent-decoded */

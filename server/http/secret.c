@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SUBJECT_MAX 1024
-
 static bool read_secret(int fd, const char *path, struct secret *out, struct err *err)
 {
     unsigned char bytes[SECRET_BYTES_MAX + 2];
@@ -43,19 +41,17 @@ bool secret_load(const char *path, struct secret *out, struct err *err)
     return ok;
 }
 
-/* HMAC over label, app (8 bytes, big-endian) and subject: no two triples give the same bytes,
- * because no label is the beginning of another. */
-static void derive(const struct secret *s, const char *label, int64_t app, const void *subject,
+void secret_derive(const struct secret *s, const char *label, int64_t app, const void *subject,
                    size_t n, unsigned char out[SHA256_BYTES])
 {
-    unsigned char message[16 + 8 + SUBJECT_MAX];
+    unsigned char message[16 + 8 + SECRET_SUBJECT_MAX];
     size_t len = strlen(label);
 
     memcpy(message, label, len);
     for (int i = 7; i >= 0; i--)
         message[len++] = (unsigned char)((uint64_t)app >> (8 * i));
-    if (n > SUBJECT_MAX)
-        n = SUBJECT_MAX;
+    if (n > SECRET_SUBJECT_MAX)
+        n = SECRET_SUBJECT_MAX;
     memcpy(message + len, subject, n);
     hmac_sha256(s->bytes, s->len, message, len + n, out);
 }
@@ -65,12 +61,12 @@ void secret_upload_id(const struct secret *s, int64_t app, const char *file_id, 
 {
     unsigned char hash[SHA256_BYTES];
 
-    derive(s, partial ? "partial" : "upload", app, file_id, strlen(file_id), hash);
+    secret_derive(s, partial ? "partial" : "upload", app, file_id, strlen(file_id), hash);
     memcpy(id, hash, 16);
 }
 
 void secret_install_hash(const struct secret *s, int64_t app, const void *install, size_t n,
                          unsigned char hash[SHA256_BYTES])
 {
-    derive(s, "install", app, install, n, hash);
+    secret_derive(s, "install", app, install, n, hash);
 }

@@ -1,0 +1,72 @@
+/* POST and DELETE /v1/login: a browser's cookie in place of a key. */
+#include "server/api/handlers.h"
+#include "server/api/session_rows.h"
+
+#include "server/http/context.h"
+#include "server/http/login.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define COOKIE_MAX 512
+
+struct name_row {
+    const char *name;
+};
+static const struct db_col name_cols[] = {DB_COL(name_row, name)};
+static const struct db_map name_map = DB_MAP(name_row, name_cols);
+
+/* Only the API asks for it: pages themselves are open to all. */
+static void set_cookie(struct req *r, const char *token, int64_t seconds)
+{
+    bool https = strncmp(r->ctx->public_url, "https://", 8) == 0;
+    char value[COOKIE_MAX];
+
+    snprintf(value, sizeof value,
+             LOGIN_COOKIE "=%s; Path=/v1; Max-Age=%lld; HttpOnly; SameSite=Strict%s", token,
+             (long long)seconds, https ? "; Secure" : "");
+    reply_header(r, "Set-Cookie", value);
+    reply_header(r, "Cache-Control", "no-store");
+}
+
+static json_t *utc(int64_t s)
+{
+    time_t t = (time_t)s;
+    struct tm tm;
+    char text[32];
+
+    gmtime_r(&t, &tm);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return json_string(text);
+}
+
+bool login_post(struct req *r, struct err *err)
+{
+    static const char *const names[] = {NULL};
+    char token[LOGIN_TOKEN_CHARS + 1], csrf[LOGIN_CSRF_CHARS + 1];
+    int64_t end_s = time(NULL) + r->ctx->login_s;
+    struct name_row app;
+
+    if (!req_query_only(r, names, err) ||
+        !db_one(r->db, Q_APP_NAME, DB_ARGS(db_i64(r->who.app)), &name_map, r->mem, &app, err))
+        return false;
+    login_seal(r->ctx->secret, r->key_hash, end_s, token);
+    login_csrf(r->ctx->secret, token, csrf);
+    set_cookie(r, token, r->ctx->login_s);
+    return reply_json(r, 200,
+                      json_pack("{s:s, s:s, s:s, s:s, s:o}", "app", app.name, "role",
+                                r->who.role == ROLE_ADMIN ? "admin" : "read", "key", r->who.hint,
+                                "csrf", csrf, "ends_at", utc(end_s)),
+                      err);
+}
+
+bool login_delete(struct req *r, struct err *err)
+{
+    static const char *const names[] = {NULL};
+
+    if (!req_query_only(r, names, err))
+        return false;
+    set_cookie(r, "", 0);
+    return reply_empty(r, 204);
+}

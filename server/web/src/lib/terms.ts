@@ -1,0 +1,60 @@
+// What the words of the page mean; shown in tooltips.
+import { t } from './i18n';
+
+const terms = {
+    p50: () => ({ name: t('P50 frame time'), says: t('Half of the valid foreground frames took at most so long, from present to present.') }),
+    p90: () => ({ name: t('P90 frame time'), says: t('Nine of ten valid foreground frames took at most so long. Within 1 %: values come from a sketch of logarithmic buckets.') }),
+    p95: () => ({ name: t('P95 frame time'), says: t('95 of 100 valid foreground frames took at most so long.') }),
+    p99: () => ({ name: t('P99 frame time'), says: t('99 of 100 valid foreground frames took at most so long.') }),
+    mean: () => ({ name: t('Mean frame time'), says: t('Sum of the valid foreground frame times by their number.') }),
+    fps: () => ({ name: t('Average FPS'), says: t('Valid foreground frames by the time they took.') }),
+    janks: () => ({ name: t('Janks'), says: t('Frames longer than 100 ms (minor), 250 ms (normal) or 500 ms (severe).') }),
+    jankRate: () => ({ name: t('Janks per 10 min'), says: t('Janks of any level in 10 minutes of foreground time.') }),
+    jankTime: () => ({ name: t('Jank time'), says: t('Milliseconds spent in janks a minute of foreground time: how much, not only how often.') }),
+    bigJank: () => ({ name: t('Big janks'), says: t('By PerfDog’s definition: longer than three times the mean of the previous three frames, and than 125 ms.') }),
+    missed: () => ({ name: t('Missed frames'), says: t('Frames of two target intervals or more. Depends on the rate aimed at, so 120 Hz is not judged as 60 Hz.') }),
+    slow: () => ({ name: t('Slow session'), says: t('More than a quarter of the frames above 50 ms, from the second minute on (Google Play’s definition).') }),
+    temperature: () => ({ name: t('Peak temperature'), says: t('Highest battery temperature that was in bounds.') }),
+    memory: () => ({ name: t('Peak memory'), says: t('Android: highest PSS. iOS: highest physical footprint. The two are different quantities: compare within a platform.') }),
+    throttled: () => ({ name: t('Throttled'), says: t('Time in which the frequency had fallen while the temperature or the thermal status rose.') }),
+    foreground: () => ({ name: t('Foreground'), says: t('Time in front of the player that the arrived files cover. Only this counts.') }),
+    tier: () => ({ name: t('Tier'), says: t('Class of the device model by what it is capable of; 0 is the slowest. Cuts are placed once and frozen, so a tier means the same tomorrow.') }),
+    cause: () => ({ name: t('Cause'), says: t('The most likely cause, from the hardware of 2 s before to 1 s after. “Unknown” is an honest answer.') }),
+    excluded: () => ({ name: t('Excluded'), says: t('Sessions of rooted, debugged, emulated or repackaged processes are kept and shown, but are in no statistic.') }),
+    coverage: () => ({ name: t('Coverage'), says: t('Which part of the data the figure rests on.') }),
+    share: () => ({ name: t('Share'), says: t('Part of all janks with a stack. Samples are not milliseconds: a share says how often, not how long.') }),
+    symbols: () => ({ name: t('Symbols'), says: t('Files of CI that turn addresses into functions, files and lines.') }),
+    quarantine: () => ({ name: t('Quarantine'), says: t('What was refused or out of bounds, by reason. Nothing that arrives is dropped without being counted.') }),
+    interval: () => ({ name: t('Interval'), says: t('The true change lies in it with 95 % confidence, also when looked at after every session.') }),
+};
+
+export type Term = keyof typeof terms;
+export const define = (term: Term) => terms[term]();
+
+// Names of the API's values.
+export const causeName = (cause: string) =>
+    ({
+        unknown: t('unknown'),
+        throttled: t('throttled'),
+        memory_pressure: t('memory pressure'),
+        thread_explosion: t('too many threads'),
+        main_waiting: t('main thread waiting'),
+        gpu_bound: t('GPU-bound'),
+        cpu_bound: t('CPU-bound'),
+        garbage_collection: t('garbage collection'),
+    })[cause] ?? cause;
+
+export const levelName = (level: number) => [t('none'), t('minor'), t('normal'), t('severe')][level] ?? String(level);
+export const levelClass = (level: number) => ['', 'minor', 'normal', 'severe'][level] ?? '';
+
+export const flagName = (flag: string) =>
+    ({
+        rooted: t('rooted'),
+        debugger: t('debugger'),
+        emulator: t('emulator'),
+        developer_mode: t('developer mode'),
+        repackaged: t('repackaged'),
+    })[flag] ?? flag;
+
+export const tierName = (tier: number | string | null | undefined) =>
+    tier === null || tier === undefined || tier === '' || Number(tier) < 0 ? t('untiered') : t('tier {n}', { n: tier });

@@ -1,0 +1,215 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useGet, useList, type Page } from '../lib/api';
+import { ago, celsius, jankRate, megabytes, ms, num, span, when } from '../lib/format';
+import { t } from '../lib/i18n';
+import { Link, setQuery, useQuery } from '../lib/router';
+import { flagName, tierName } from '../lib/terms';
+import type { Build, SessionRow } from '../lib/types';
+import { Badge, Card, Empty, Failed, Head, Name, Select, Waiting } from '../ui/pieces';
+import { Csv, Table, type Column } from '../ui/table';
+
+const columns = (): Column<SessionRow>[] => [
+    {
+        key: 'id',
+        name: t('Session'),
+        label: t('Session'),
+        cell: (s) => (
+            <span class="row" style={{ gap: '.4rem' }}>
+                <Link href={`/sessions/${s.id}`} class="mono">
+                    {s.id.slice(0, 12)}…
+                </Link>
+                <Marks of={s} />
+            </span>
+        ),
+        value: (s) => s.id,
+    },
+    {
+        key: 'received',
+        name: t('Arrived'),
+        label: t('Arrived'),
+        cell: (s) => (
+            <time dateTime={s.received_at} title={when(s.received_at)} class="nowrap" data-volatile>
+                {ago(s.received_at)}
+            </time>
+        ),
+        value: (s) => s.received_at,
+    },
+    { key: 'version', name: t('Version'), label: t('Version'), cell: (s) => <span class="nowrap">{s.version_name}</span>, value: (s) => s.version_name },
+    {
+        key: 'device',
+        name: t('Device'),
+        label: t('Device'),
+        cell: (s) => (
+            <span>
+                {`${s.manufacturer} ${s.model}`} <span class="soft small nowrap">{tierName(s.tier)}</span>
+            </span>
+        ),
+        value: (s) => `${s.manufacturer} ${s.model}`,
+    },
+    { key: 'length', name: <Name term="foreground" />, label: t('Foreground'), right: true, cell: (s) => span(s.foreground_us), value: (s) => s.foreground_us / 1e6 },
+    { key: 'frames', name: t('Frames'), label: t('Frames'), right: true, cell: (s) => num(s.frames), value: (s) => s.frames },
+    { key: 'p50', name: <Name term="p50">P50 ms</Name>, label: 'P50 ms', right: true, cell: (s) => ms(s.p50_us), value: (s) => s.p50_us / 1000 },
+    { key: 'p90', name: <Name term="p90">P90 ms</Name>, label: 'P90 ms', right: true, cell: (s) => ms(s.p90_us), value: (s) => s.p90_us / 1000 },
+    {
+        key: 'janks',
+        name: <Name term="jankRate" />,
+        label: t('Janks per 10 min'),
+        right: true,
+        cell: (s) => num(jankRate(janks(s), s.foreground_us), 1),
+        value: (s) => jankRate(janks(s), s.foreground_us),
+    },
+    {
+        key: 'temperature',
+        name: <Name term="temperature">{t('Peak')} °C</Name>,
+        label: t('Peak temperature'),
+        right: true,
+        cell: (s) => celsius(s.peak_battery_millicelsius).replace(' °C', ''),
+        value: (s) => (s.peak_battery_millicelsius ? s.peak_battery_millicelsius / 1000 : null),
+    },
+    {
+        key: 'memory',
+        name: <Name term="memory">{t('Peak memory')}</Name>,
+        label: t('Peak memory'),
+        right: true,
+        cell: (s) => megabytes(s.peak_memory_kb),
+        value: (s) => (s.peak_memory_kb ? s.peak_memory_kb / 1024 : null),
+    },
+];
+
+const janks = (s: SessionRow) => s.janks_minor + s.janks_normal + s.janks_severe;
+
+function Marks({ of: s }: { of: SessionRow }) {
+    return (
+        <>
+            {s.has_crash && <Badge tone="bad">{t('crash')}</Badge>}
+            {s.has_feedback && <Badge tone="accent">{t('feedback')}</Badge>}
+            {s.throttled_us > 0 && <Badge tone="warn">{t('throttled')}</Badge>}
+            {s.environment.map((e) => (
+                <Badge>{flagName(e)}</Badge>
+            ))}
+            {s.state === 'open' && <Badge>{t('still open')}</Badge>}
+        </>
+    );
+}
+
+// A text filter that is applied when typing pauses, or by Enter.
+function Text({ name, label, placeholder }: { name: string; label: string; placeholder?: string }) {
+    const q = useQuery();
+    const now = q.get(name) ?? '';
+    const [text, setText] = useState(now);
+    useEffect(() => setText(now), [now]);
+    useEffect(() => {
+        if (text === now) return;
+        const timer = setTimeout(() => setQuery({ [name]: text.trim() }), 400);
+        return () => clearTimeout(timer);
+    }, [text]);
+    return (
+        <label class="field">
+            {label}
+            <input
+                value={text}
+                placeholder={placeholder}
+                size={14}
+                onInput={(e) => setText(e.currentTarget.value)}
+                onKeyDown={(e) => e.key === 'Enter' && setQuery({ [name]: text.trim() })}
+            />
+        </label>
+    );
+}
+
+const flags = () =>
+    [
+        ['has_jank', t('with janks')],
+        ['has_crash', t('with a crash')],
+        ['has_feedback', t('with feedback')],
+        ['flagged', t('flagged environment')],
+    ] as const;
+const filters = ['build', 'model', 'manufacturer', 'scene', 'platform', 'min_p90_ms', 'has_jank', 'has_crash', 'has_feedback', 'flagged', 'from', 'to', 'version'];
+
+export default function Sessions() {
+    const q = useQuery();
+    const asked = Object.fromEntries(filters.map((f) => [f, q.get(f)]));
+    const list = useList<SessionRow>('/v1/sessions', { ...asked, limit: 50 });
+    const builds = useGet<Page<Build>>('/v1/builds', { limit: 50 });
+    const any = filters.some((f) => q.get(f));
+    const table = columns();
+
+    return (
+        <>
+            <Head
+                title={t('Sessions')}
+                says={t('What players went through, newest first. Open one for its whole trajectory.')}
+            />
+            <div class="stack">
+                <form class="filters" onSubmit={(e) => e.preventDefault()} aria-label={t('Filters')}>
+                    <Select
+                        label={t('Build')}
+                        value={q.get('build') ?? ''}
+                        options={[
+                            ['', t('all')],
+                            ...(builds.value?.items ?? []).map((b): [string, string] => [String(b.id), `${b.version_name} (${b.platform})`]),
+                        ]}
+                        onChange={(build) => setQuery({ build })}
+                    />
+                    <Text name="manufacturer" label={t('Manufacturer')} placeholder="samsung" />
+                    <Text name="model" label={t('Model')} placeholder="SM-A037F" />
+                    <Text name="scene" label={t('Scene')} placeholder="battle/arena" />
+                    <label class="field">
+                        {t('P90 at least, ms')}
+                        <input
+                            type="number"
+                            min="0"
+                            max="3600000"
+                            style={{ width: '7rem' }}
+                            value={q.get('min_p90_ms') ?? ''}
+                            onChange={(e) => setQuery({ min_p90_ms: e.currentTarget.value })}
+                        />
+                    </label>
+                    <div class="row" role="group" aria-label={t('Only sessions')}>
+                        {flags().map(([name, label]) => (
+                            <button type="button" aria-pressed={q.get(name) === '1'} onClick={() => setQuery({ [name]: q.get(name) !== '1' })}>
+                                {label}
+                            </button>
+                        ))}
+                        {any && (
+                            <button type="button" class="bare" onClick={() => setQuery(Object.fromEntries(filters.map((f) => [f, null])))}>
+                                {t('Clear')}
+                            </button>
+                        )}
+                    </div>
+                </form>
+                <Card
+                    flush
+                    title={list.items ? (list.more ? t('The newest {n}', { n: list.items.length }) : t('{n} sessions', { n: list.items.length })) : t('Sessions')}
+                    tools={list.items?.length ? <Csv name="sessions" columns={table} rows={list.items} /> : undefined}
+                >
+                    {list.problem ? (
+                        <Failed problem={list.problem} again={list.again} />
+                    ) : !list.items ? (
+                        <Waiting rows={10} />
+                    ) : list.items.length ? (
+                        <>
+                            <Table id="s" caption={t('Sessions')} columns={table} rows={list.items} href={(s) => `/sessions/${s.id}`} few={(s) => s.frames < 600} />
+                            {list.more && (
+                                <div class="state" style={{ padding: '1rem' }}>
+                                    <button type="button" disabled={list.reading} onClick={list.readOn}>
+                                        {t('Show more')}
+                                    </button>
+                                </div>
+                            )}
+                        </>
+                    ) : any ? (
+                        <Empty title={t('No session is like that')}>
+                            <p>{t('Clear some of the filters above.')}</p>
+                        </Empty>
+                    ) : (
+                        <Empty title={t('No session has arrived yet')}>
+                            <p>{t('Build the SDK into a game with an ingest key, or send some made-up ones:')}</p>
+                            <code>framewatch demo --sessions 100 --server {location.origin} --key-file …</code>
+                        </Empty>
+                    )}
+                </Card>
+            </div>
+        </>
+    );
+}

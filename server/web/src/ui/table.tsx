@@ -1,0 +1,150 @@
+// A table with sorting, CSV and, on a phone, one block a row.
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { t } from '../lib/i18n';
+import { go, setQuery, useQuery } from '../lib/router';
+
+export interface Column<T> {
+    key: string;
+    name: ComponentChildren;
+    label: string; // plain, for CSV and phones
+    cell: (row: T) => ComponentChildren;
+    value?: (row: T) => string | number | null; // what sorts, and what the CSV has
+    right?: boolean;
+}
+
+interface Props<T> {
+    id: string; // of its place in the query
+    columns: Column<T>[];
+    rows: T[];
+    caption: string;
+    href?: (row: T) => string;
+    few?: (row: T) => boolean; // too little data: greyed
+    below?: (row: T) => ComponentChildren; // an opened row
+    onRow?: (row: T) => void;
+    sortable?: boolean;
+    fold?: boolean;
+}
+
+function csvCell(v: string | number | null): string {
+    const text = v === null || v === undefined ? '' : String(v);
+    // A spreadsheet would run what looks like a formula.
+    const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+    return /[",\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+}
+
+export function toCsv<T>(columns: Column<T>[], rows: T[]): string {
+    const shown = columns.filter((c) => c.value);
+    const lines = [shown.map((c) => csvCell(c.label))];
+    for (const row of rows) lines.push(shown.map((c) => csvCell(c.value!(row))));
+    return lines.map((l) => l.join(',')).join('\r\n') + '\r\n';
+}
+
+export function save(name: string, parts: BlobPart[], type: string) {
+    const a = document.createElement('a');
+    a.href = URL.createObjectURL(new Blob(parts, { type }));
+    a.download = name;
+    a.click();
+    setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+}
+
+export function Csv<T>({ name, columns, rows }: { name: string; columns: Column<T>[]; rows: T[] }) {
+    return (
+        <button
+            type="button"
+            class="bare no-print"
+            title={t('Save this table as CSV')}
+            onClick={() => save(`${name}.csv`, ['\ufeff', toCsv(columns, rows)], 'text/csv')}
+        >
+            CSV
+        </button>
+    );
+}
+
+export function Table<T>({ id, columns, rows, caption, href, few, below, onRow, sortable = true, fold = true }: Props<T>) {
+    const q = useQuery();
+    const sort = q.get(`${id}.sort`) ?? '';
+    const key = sort.replace(/^-/, '');
+    const down = sort.startsWith('-');
+    const by = columns.find((c) => c.key === key)?.value;
+    const sorted = useMemo(() => {
+        if (!by) return rows;
+        const sign = down ? -1 : 1;
+        return [...rows].sort((a, b) => {
+            const x = by(a);
+            const y = by(b);
+            if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+            return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y)));
+        });
+    }, [rows, key, down, by !== undefined]);
+
+    const sortBy = (c: Column<T>) => {
+        const first = c.right ? `-${c.key}` : c.key;
+        const second = c.right ? c.key : `-${c.key}`;
+        setQuery({ [`${id}.sort`]: sort === first ? second : sort === second ? null : first });
+    };
+    const open = (e: MouseEvent, row: T) => {
+        if ((e.target as HTMLElement).closest('a,button,input,select')) return;
+        if (getSelection()?.toString()) return;
+        if (onRow) onRow(row);
+        else if (href) {
+            if (e.metaKey || e.ctrlKey) window.open(href(row));
+            else go(href(row));
+        }
+    };
+    return (
+        <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+            <table class={fold ? 'fold' : ''}>
+                <caption class="sr">{caption}</caption>
+                <thead>
+                    <tr>
+                        {columns.map((c) => (
+                            <th
+                                scope="col"
+                                class={c.right ? 'right' : ''}
+                                aria-sort={key === c.key ? (down ? 'descending' : 'ascending') : undefined}
+                            >
+                                {sortable && c.value ? (
+                                    <button type="button" onClick={() => sortBy(c)}>
+                                        {c.name}
+                                        <span aria-hidden="true">{key === c.key ? (down ? '↓' : '↑') : ''}</span>
+                                    </button>
+                                ) : (
+                                    c.name
+                                )}
+                            </th>
+                        ))}
+                    </tr>
+                </thead>
+                <tbody>
+                    {sorted.map((row) => {
+                        const more = below?.(row);
+                        return (
+                            <>
+                                <tr
+                                    class={`${href || onRow ? 'link' : ''} ${few?.(row) ? 'few' : ''}`}
+                                    aria-selected={more ? true : undefined}
+                                    title={few?.(row) ? t('Too little data to say much') : undefined}
+                                    onClick={(e) => open(e, row)}
+                                >
+                                    {columns.map((c) => (
+                                        <td class={c.right ? 'right' : ''} data-label={c.label}>
+                                            {c.cell(row)}
+                                        </td>
+                                    ))}
+                                </tr>
+                                {more && (
+                                    <tr>
+                                        <td class="wide" colSpan={columns.length}>
+                                            {more}
+                                        </td>
+                                    </tr>
+                                )}
+                            </>
+                        );
+                    })}
+                </tbody>
+            </table>
+        </div>
+    );
+}

@@ -1,0 +1,2 @@
+const texts: Record<string, string> = {};
+export default texts;

@@ -1,0 +1,1 @@
+SELECT name FROM app WHERE app_id = $1::bigint
