@@ -73,8 +73,9 @@ bool notify_report(struct db *db, int64_t app, const struct notify_report *repor
 #define TICKET_LABELS_MAX 16
 
 /* The state one ticket is wanted in. Its key finds it again for ever: a ticket is filed once per
- * (app, tracker channel, key). A ticket that a person closed stays closed (its text is still kept
- * up to date) until `episode` grows; one that a person deleted is filed anew then, not before. */
+ * (app, tracker channel, key). A ticket that a person closed stays closed and as it is (comments
+ * are still said) until `episode` grows; one that a person deleted is filed anew then, not before.
+ */
 struct ticket_want {
     const char *key;   /* 1..TICKET_KEY_MAX bytes: the family's fingerprint */
     const char *title; /* plain text, one line, at most 240 bytes */
