@@ -1,4 +1,5 @@
 #include "stacks/export.h"
+#include "stacks/trie_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,24 +45,9 @@ static void write_line(const struct trie *t, uint32_t node, int64_t value, struc
     buf_byte(out, '\n');
 }
 
-static uint32_t next_node(const struct trie *t, uint32_t node)
-{
-    struct trie_node n = trie_at(t, node);
-
-    if (n.first_child != TRIE_NONE)
-        return n.first_child;
-    while (node != TRIE_ROOT) {
-        if (n.next != TRIE_NONE)
-            return n.next;
-        node = n.parent;
-        n = trie_at(t, node);
-    }
-    return TRIE_NONE;
-}
-
 void export_folded(const struct trie *t, enum trie_value by, struct buf *out)
 {
-    for (uint32_t x = TRIE_ROOT; x != TRIE_NONE; x = next_node(t, x)) {
+    for (uint32_t x = TRIE_ROOT; x != TRIE_NONE; x = trie_next(t, x, TRIE_ROOT)) {
         int64_t value = trie_at(t, x).self[by];
 
         if (value)

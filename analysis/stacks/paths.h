@@ -7,10 +7,10 @@
  * One window a session and scene, else windows are no longer independent: of a session with several
  * janks in a scene the first counts (docs/families.md says why).
  *
- * lift = ((x + 1/2) / (X + 1)) / ((y + 1/2) / (Y + 1)): x of X windows before janks have it, y of Y
- * others, all in the scene. Across scenes: y is what the scenes' shares lead one to expect,
- * sum over scenes of X_s y_s / Y_s, of sum X_s (scenes without other windows left out).
- * Ranked by lift, then support x, then longer first, then by text.
+ * lift = ((x + 1/2) / (X + 1)) / q, where x of the X windows before janks have the n-gram and
+ * q = sum over scenes of X_s q_s / X, q_s = (y_s + 1/2) / (Y_s + 1): what the share would be if
+ * janks did not matter, y_s of the scene's Y_s other windows having it. The halves keep a rare
+ * n-gram from looking certain. Ranked by lift, then support x, then longer first, then by text.
  */
 #pragma once
 #include "base/arena.h"
@@ -49,8 +49,8 @@ struct path_rank {
     const char *const *steps; /* in order of time */
     unsigned n;
     int64_t support, windows;             /* x, X */
-    int64_t clean_support, clean_windows; /* y, Y; across scenes: plain sums, beside the lift */
-    double share, clean_share, lift;      /* clean_share: across scenes as expected */
+    int64_t clean_support, clean_windows; /* y, Y: of the scene, or summed over scenes */
+    double share, clean_share, lift;      /* x / X, q, the lift */
 };
 /* scene NULL: across scenes. An n-gram within a longer one that has the same counts is left out: it
  * says nothing more. At most max. */

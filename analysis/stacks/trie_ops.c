@@ -25,7 +25,7 @@ static bool child_named(struct trie *t, uint32_t parent, const char *name, uint3
 static void add_values(struct trie *t, uint32_t node, const int64_t by[2])
 {
     for (int v = 0; v < 2; v++)
-        t->nodes[node].self[v] = (int64_t)((uint64_t)t->nodes[node].self[v] + (uint64_t)by[v]);
+        trie_count(t, node, v, by[v]);
 }
 
 /* Prune -------------------------------------------------------------------------------------------

@@ -42,3 +42,11 @@ uint32_t trie_skip(const struct trie *t, uint32_t node, uint32_t top);
 /* Adds `from` to `into`; node_of (from->n of them, NULL: not wanted) tells where each node went. */
 bool trie_merge_into(struct trie *into, const struct trie *from, int sign, uint32_t *node_of,
                      struct err *err) MUST_CHECK;
+
+/* Counts wrap. */
+static inline void trie_count(struct trie *t, uint32_t node, int value, int64_t by)
+{
+    int64_t *at = &t->nodes[node].self[value];
+
+    *at = (int64_t)((uint64_t)*at + (uint64_t)by);
+}
