@@ -189,7 +189,7 @@ export class SessionChart {
     }
 
     private addLane(lane: LaneData, last: boolean) {
-        this.addPlot(lane, { height: last ? 118 : 92, frames: false, axis: last });
+        this.addPlot(lane, { height: last ? 136 : 110, frames: false, axis: last });
     }
 
     private caption(lane: LaneData): HTMLElement[] {

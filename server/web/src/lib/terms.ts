@@ -18,7 +18,7 @@ const terms = {
     memory: () => ({ name: t('Peak memory'), says: t('Android: highest PSS. iOS: highest physical footprint. The two are different quantities: compare within a platform.') }),
     throttled: () => ({ name: t('Throttled'), says: t('Time in which the frequency had fallen while the temperature or the thermal status rose.') }),
     foreground: () => ({ name: t('Foreground'), says: t('Time in front of the player that the arrived files cover. Only this counts.') }),
-    tier: () => ({ name: t('Tier'), says: t('Class of the device model by what it is capable of; 0 is the slowest. Cuts are placed once and frozen, so a tier means the same tomorrow.') }),
+    tier: () => ({ name: t('Tier'), says: t('Class of the device model by what it is capable of; tier 1 is the slowest. Cuts are placed once and frozen, so a tier means the same tomorrow.') }),
     cause: () => ({ name: t('Cause'), says: t('The most likely cause, from the hardware of 2 s before to 1 s after. “Unknown” is an honest answer.') }),
     excluded: () => ({ name: t('Excluded'), says: t('Sessions of rooted, debugged, emulated or repackaged processes are kept and shown, but are in no statistic.') }),
     coverage: () => ({ name: t('Coverage'), says: t('Which part of the data the figure rests on.') }),
@@ -57,4 +57,4 @@ export const flagName = (flag: string) =>
     })[flag] ?? flag;
 
 export const tierName = (tier: number | string | null | undefined) =>
-    tier === null || tier === undefined || tier === '' || Number(tier) < 0 ? t('untiered') : t('tier {n}', { n: tier });
+    tier === null || tier === undefined || tier === '' || Number(tier) <= 0 ? t('untiered') : t('tier {n}', { n: tier });

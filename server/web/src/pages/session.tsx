@@ -1,7 +1,7 @@
 // One session: what it was, its lanes over time, its janks with stacks, all that happened.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { SessionChart } from '../charts/timeline';
-import { useGet } from '../lib/api';
+import { ask, useGet } from '../lib/api';
 import { bytes, celsius, clock, jankRate, megabytes, ms, num, percent, span, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { lanesOf, peak } from '../lib/lanes';
@@ -10,11 +10,9 @@ import { Link, setQuery, url, useQuery } from '../lib/router';
 import { causeName, flagName, levelClass, levelName, tierName } from '../lib/terms';
 import { useShownTheme } from '../lib/theme';
 import type { Jank, Janks, Session, Slice, Timeline } from '../lib/types';
-import { Badge, Card, Chip, Empty, Failed, Loaded, Meter, Name, Stat, Tip, Waiting } from '../ui/pieces';
+import { Badge, Card, Chip, Empty, Failed, Loaded, Meter, Stat, Tip, Waiting } from '../ui/pieces';
 import { Frames, frameName } from '../ui/stack';
 import { Csv, save, Table, type Column } from '../ui/table';
-import { ask } from '../lib/api';
-import '../charts/timeline';
 
 const janksOf = (s: { janks_minor: number; janks_normal: number; janks_severe: number }) =>
     s.janks_minor + s.janks_normal + s.janks_severe;
@@ -317,10 +315,9 @@ function JankList({ data }: { data: Janks }) {
     const causes = [...new Set(data.janks.map((j) => j.cause))];
     const rows = data.janks.filter((j) => j.level > 0 && (!cause || j.cause === cause));
     const columns: Column<Jank>[] = [
-        { key: 'time', name: t('Time'), label: t('Time'), cell: (j) => <span class="num">{clock(j.start_us, true)}</span>, value: (j) => j.start_us / 1e6 },
+        { key: 'time', label: t('Time'), cell: (j) => <span class="num">{clock(j.start_us, true)}</span>, value: (j) => j.start_us / 1e6 },
         {
             key: 'length',
-            name: t('Length, ms'),
             label: t('Length, ms'),
             right: true,
             cell: (j) => (
@@ -330,12 +327,11 @@ function JankList({ data }: { data: Janks }) {
             ),
             value: (j) => j.duration_us / 1000,
         },
-        { key: 'level', name: t('Level'), label: t('Level'), cell: (j) => levelName(j.level), value: (j) => j.level },
-        { key: 'scene', name: t('Scene'), label: t('Scene'), cell: (j) => j.scene, value: (j) => j.scene },
-        { key: 'cause', name: <Name term="cause" />, label: t('Cause'), cell: (j) => causeName(j.cause), value: (j) => j.cause },
+        { key: 'level', label: t('Level'), cell: (j) => levelName(j.level), value: (j) => j.level },
+        { key: 'scene', label: t('Scene'), cell: (j) => j.scene, value: (j) => j.scene },
+        { key: 'cause', label: t('Cause'), term: 'cause', cell: (j) => causeName(j.cause), value: (j) => j.cause },
         {
             key: 'frame',
-            name: t('Innermost own frame'),
             label: t('Innermost own frame'),
             cell: (j) => (
                 <button type="button" class="bare mono break" style={{ whiteSpace: 'normal', textAlign: 'left', padding: 0, minHeight: 0 }} aria-expanded={String(j.index) === chosen} onClick={() => toggle(j)}>
@@ -390,10 +386,9 @@ function Scenes({ slices, session }: { slices: Slice[]; session: Session }) {
     const rows = slices.filter((s) => s.scene);
     const total = rows.reduce((sum, s) => sum + s.foreground_us, 0);
     const columns: Column<Slice>[] = [
-        { key: 'scene', name: t('Scene'), label: t('Scene'), cell: (s) => <Link href={url('/sessions', { scene: s.scene, build: session.build_id })}>{s.scene}</Link>, value: (s) => s.scene },
+        { key: 'scene', label: t('Scene'), cell: (s) => <Link href={url('/sessions', { scene: s.scene, build: session.build_id })}>{s.scene}</Link>, value: (s) => s.scene },
         {
             key: 'time',
-            name: t('Time'),
             label: t('Time'),
             right: true,
             cell: (s) => (
@@ -403,11 +398,11 @@ function Scenes({ slices, session }: { slices: Slice[]; session: Session }) {
             ),
             value: (s) => s.foreground_us / 1e6,
         },
-        { key: 'frames', name: t('Frames'), label: t('Frames'), right: true, cell: (s) => num(s.frames), value: (s) => s.frames },
-        { key: 'p50', name: 'P50 ms', label: 'P50 ms', right: true, cell: (s) => ms(s.p50_us), value: (s) => s.p50_us / 1000 },
-        { key: 'p90', name: 'P90 ms', label: 'P90 ms', right: true, cell: (s) => ms(s.p90_us), value: (s) => s.p90_us / 1000 },
-        { key: 'p99', name: 'P99 ms', label: 'P99 ms', right: true, cell: (s) => ms(s.p99_us), value: (s) => s.p99_us / 1000 },
-        { key: 'janks', name: t('Janks'), label: t('Janks'), right: true, cell: (s) => num(janksOf(s)), value: (s) => janksOf(s) },
+        { key: 'frames', label: t('Frames'), right: true, cell: (s) => num(s.frames), value: (s) => s.frames },
+        { key: 'p50', label: 'P50 ms', right: true, cell: (s) => ms(s.p50_us), value: (s) => s.p50_us / 1000 },
+        { key: 'p90', label: 'P90 ms', right: true, cell: (s) => ms(s.p90_us), value: (s) => s.p90_us / 1000 },
+        { key: 'p99', label: 'P99 ms', right: true, cell: (s) => ms(s.p99_us), value: (s) => s.p99_us / 1000 },
+        { key: 'janks', label: t('Janks'), right: true, cell: (s) => num(janksOf(s)), value: (s) => janksOf(s) },
     ];
     return (
         <Card flush title={t('Scenes')} tools={<Csv name="scenes" columns={columns} rows={rows} />}>
@@ -582,6 +577,13 @@ function Exports({ id }: { id: string }) {
     );
 }
 
+const CopyIcon = () => (
+    <svg width="15" height="15" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.4" aria-hidden="true">
+        <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+        <path d="M10.5 3V2.5h-8v8H3" />
+    </svg>
+);
+
 function CopyId({ id }: { id: string }) {
     const [done, setDone] = useState(false);
     const copy = () =>
@@ -594,7 +596,7 @@ function CopyId({ id }: { id: string }) {
         );
     return (
         <button type="button" class="bare no-print" title={t('Copy the id')} aria-label={t('Copy the id')} onClick={copy}>
-            {done ? '✓' : '⧉'}
+            {done ? '✓' : <CopyIcon />}
         </button>
     );
 }

@@ -5,13 +5,12 @@ import { t } from '../lib/i18n';
 import { Link, setQuery, useQuery } from '../lib/router';
 import { flagName, tierName } from '../lib/terms';
 import type { Build, SessionRow } from '../lib/types';
-import { Badge, Card, Empty, Failed, Head, Name, Select, Waiting } from '../ui/pieces';
+import { Badge, Card, Empty, Failed, Head, Select, Waiting } from '../ui/pieces';
 import { Csv, Table, type Column } from '../ui/table';
 
 const columns = (): Column<SessionRow>[] => [
     {
         key: 'id',
-        name: t('Session'),
         label: t('Session'),
         cell: (s) => (
             <span class="row" style={{ gap: '.4rem' }}>
@@ -25,7 +24,6 @@ const columns = (): Column<SessionRow>[] => [
     },
     {
         key: 'received',
-        name: t('Arrived'),
         label: t('Arrived'),
         cell: (s) => (
             <time dateTime={s.received_at} title={when(s.received_at)} class="nowrap" data-volatile>
@@ -34,10 +32,9 @@ const columns = (): Column<SessionRow>[] => [
         ),
         value: (s) => s.received_at,
     },
-    { key: 'version', name: t('Version'), label: t('Version'), cell: (s) => <span class="nowrap">{s.version_name}</span>, value: (s) => s.version_name },
+    { key: 'version', label: t('Version'), cell: (s) => <span class="nowrap">{s.version_name}</span>, value: (s) => s.version_name },
     {
         key: 'device',
-        name: t('Device'),
         label: t('Device'),
         cell: (s) => (
             <span>
@@ -46,30 +43,30 @@ const columns = (): Column<SessionRow>[] => [
         ),
         value: (s) => `${s.manufacturer} ${s.model}`,
     },
-    { key: 'length', name: <Name term="foreground" />, label: t('Foreground'), right: true, cell: (s) => span(s.foreground_us), value: (s) => s.foreground_us / 1e6 },
-    { key: 'frames', name: t('Frames'), label: t('Frames'), right: true, cell: (s) => num(s.frames), value: (s) => s.frames },
-    { key: 'p50', name: <Name term="p50">P50 ms</Name>, label: 'P50 ms', right: true, cell: (s) => ms(s.p50_us), value: (s) => s.p50_us / 1000 },
-    { key: 'p90', name: <Name term="p90">P90 ms</Name>, label: 'P90 ms', right: true, cell: (s) => ms(s.p90_us), value: (s) => s.p90_us / 1000 },
+    { key: 'length', label: t('Foreground'), term: 'foreground', right: true, cell: (s) => span(s.foreground_us), value: (s) => s.foreground_us / 1e6 },
+    { key: 'frames', label: t('Frames'), right: true, cell: (s) => num(s.frames), value: (s) => s.frames },
+    { key: 'p50', label: 'P50 ms', term: 'p50', right: true, cell: (s) => ms(s.p50_us), value: (s) => s.p50_us / 1000 },
+    { key: 'p90', label: 'P90 ms', term: 'p90', right: true, cell: (s) => ms(s.p90_us), value: (s) => s.p90_us / 1000 },
     {
         key: 'janks',
-        name: <Name term="jankRate" />,
         label: t('Janks per 10 min'),
+        term: 'jankRate',
         right: true,
         cell: (s) => num(jankRate(janks(s), s.foreground_us), 1),
         value: (s) => jankRate(janks(s), s.foreground_us),
     },
     {
         key: 'temperature',
-        name: <Name term="temperature">{t('Peak')} °C</Name>,
         label: t('Peak temperature'),
+        term: 'temperature',
         right: true,
         cell: (s) => celsius(s.peak_battery_millicelsius).replace(' °C', ''),
         value: (s) => (s.peak_battery_millicelsius ? s.peak_battery_millicelsius / 1000 : null),
     },
     {
         key: 'memory',
-        name: <Name term="memory">{t('Peak memory')}</Name>,
         label: t('Peak memory'),
+        term: 'memory',
         right: true,
         cell: (s) => megabytes(s.peak_memory_kb),
         value: (s) => (s.peak_memory_kb ? s.peak_memory_kb / 1024 : null),

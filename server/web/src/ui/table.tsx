@@ -3,11 +3,13 @@ import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { t } from '../lib/i18n';
 import { go, setQuery, useQuery } from '../lib/router';
+import type { Term } from '../lib/terms';
+import { Tip } from './pieces';
 
 export interface Column<T> {
     key: string;
-    name: ComponentChildren;
-    label: string; // plain, for CSV and phones
+    label: string;
+    term?: Term; // defined in a tooltip beside it
     cell: (row: T) => ComponentChildren;
     value?: (row: T) => string | number | null; // what sorts, and what the CSV has
     right?: boolean;
@@ -104,14 +106,17 @@ export function Table<T>({ id, columns, rows, caption, href, few, below, onRow, 
                                 class={c.right ? 'right' : ''}
                                 aria-sort={key === c.key ? (down ? 'descending' : 'ascending') : undefined}
                             >
-                                {sortable && c.value ? (
-                                    <button type="button" onClick={() => sortBy(c)}>
-                                        {c.name}
-                                        <span aria-hidden="true">{key === c.key ? (down ? '↓' : '↑') : ''}</span>
-                                    </button>
-                                ) : (
-                                    c.name
-                                )}
+                                <span class="th">
+                                    {sortable && c.value ? (
+                                        <button type="button" onClick={() => sortBy(c)}>
+                                            {c.label}
+                                            <span aria-hidden="true">{key === c.key ? (down ? '↓' : '↑') : ''}</span>
+                                        </button>
+                                    ) : (
+                                        c.label
+                                    )}
+                                    {c.term && <Tip term={c.term} />}
+                                </span>
                             </th>
                         ))}
                     </tr>
