@@ -86,7 +86,18 @@
     INT(index_cpu_s, 900, 1, 86400, "Processor time of the same.")                                 \
     INT(index_time_ms, 1800000, 1000, 86400000, "Time by the clock of the same.")                  \
     INT(raw_days, 30, 1, 36500, "Whole days that uploaded bytes are kept.")                        \
-    INT(session_days, 180, 1, 36500, "Whole days that sessions and their events are kept.")
+    INT(session_days, 180, 1, 36500, "Whole days that sessions and their events are kept.")        \
+    GROUP("Notifications")                                                                         \
+    INT(notify_threads, 2, 0, 16,                                                                  \
+        "Threads that send alerts and tickets, in a process with a worker; they need the "         \
+        "server's secret. 0: this process sends none.")                                            \
+    CHOICE(notify_reach, "private", "public private loopback any",                                 \
+           "Where channels may send to: public addresses by https; also private networks; also "   \
+           "this machine; also link-local addresses (metadata of clouds) and http anywhere.")      \
+    TEXT(notify_ca_file, "",                                                                       \
+         "Certificates that channels trust, in place of the system's; for a service of your own.") \
+    INT(notify_timeout_ms, 15000, 100, 60000,                                                      \
+        "A request of a channel that takes longer is given up.")
 
 #define CONFIG_TEXT_MAX 1024
 

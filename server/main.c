@@ -10,6 +10,7 @@
 #include "server/http/server.h"
 #include "server/jobs/index_file.h"
 #include "server/jobs/worker.h"
+#include "server/notify/notifier.h"
 #include "server/web/web.h"
 
 #include <arpa/inet.h>
@@ -43,6 +44,8 @@ struct service {
     struct context context;
     struct db_pool *pool;
     struct worker *worker;
+    struct seal_key seal_key;
+    struct notifier *notifier;
     struct http_server *http;
     size_t n_routes;
     struct route *routes; /* of a process without uploads: what watches it */
@@ -143,6 +146,7 @@ static void wake_worker(void *user)
 
     if (s->worker)
         worker_wake(s->worker);
+    notifier_wake(s->notifier);
 }
 
 /* Where this program lies: it reads symbol files, as a child of its own. */
@@ -181,6 +185,35 @@ static bool start_worker(struct service *s, struct err *err)
     s->worker = worker_start(&w, err);
     s->context.worker = s->worker;
     return s->worker != NULL;
+}
+
+static void log_notifier(void *user, const char *line)
+{
+    (void)user;
+    log_fields(LOG_INFO, "delivery", "%s", line);
+}
+
+/* Without the secret nothing can be sent: channels' tokens are sealed with it. */
+static bool start_notifier(struct service *s, struct err *err)
+{
+    const struct config *c = &s->config;
+    struct notifier_config n = notifier_config_default(c->db, &s->seal_key);
+
+    if (!works(c) || !c->notify_threads)
+        return true;
+    if (!c->secret_file[0]) {
+        log_fields(LOG_WARN, "this worker sends no alerts and no tickets: it has no secret_file",
+                   "notify_threads=0");
+        return true;
+    }
+    n.threads = (unsigned)c->notify_threads;
+    n.reach = http_out_reach(c->notify_reach);
+    n.ca_file = c->notify_ca_file;
+    n.timeout_ms = c->notify_timeout_ms;
+    n.log = log_notifier;
+    s->notifier = notifier_start(&n, err);
+    s->context.notifier = s->notifier;
+    return s->notifier != NULL;
 }
 
 /* systemd's socket activation: one socket, handed over as descriptor 3. */
@@ -286,8 +319,9 @@ static bool start(struct service *s, struct err *err)
         return err_field(err, ERR_INVALID, "secret_file", "a server needs --secret-file");
     if (serves(c) && !check_public_url(c->public_url, err))
         return false;
-    if (serves(c) && !secret_load(c->secret_file, &s->secret, err))
+    if (c->secret_file[0] && !secret_load(c->secret_file, &s->secret, err))
         return false;
+    secret_derive(&s->secret, SEAL_LABEL, 0, "", 0, s->seal_key.bytes);
     if (!check_schema(c, err))
         return false;
     s->context = (struct context){.version = FW_VERSION,
@@ -300,7 +334,7 @@ static bool start(struct service *s, struct err *err)
                                   .jobs_user = s};
     s->pool = db_pool_new(c->db, (unsigned)c->db_connections, err);
     s->context.pool = s->pool;
-    return s->pool && start_worker(s, err) && start_http(s, err);
+    return s->pool && start_worker(s, err) && start_notifier(s, err) && start_http(s, err);
 }
 
 /* False: requests are stuck in the database, nothing may be freed. */
@@ -308,6 +342,7 @@ static bool stop(struct service *s)
 {
     if (!http_stop(s->http))
         return false;
+    notifier_stop(s->notifier);
     worker_stop(s->worker);
     db_pool_free(s->pool);
     free(s->routes);

@@ -10,6 +10,7 @@
 #define EVENT_BODY_BYTES 65536
 #define BUILD_BODY_BYTES 65536
 #define CONFIG_BODY_BYTES 65536
+#define CHANNEL_BODY_BYTES 65536
 
 #define API_ROUTES(X)                                                                              \
     X("GET", "/v1/sessions", ROLE_READ, 0, session_list, false)                                    \
@@ -28,12 +29,27 @@
     X("GET", "/v1/symbols", ROLE_READ, 0, symbol_list, false)                                      \
     X("GET", "/v1/symbols/files", ROLE_READ, 0, symbol_file_list, false)                           \
     X("DELETE", "/v1/symbols/{id}", ROLE_ADMIN, 0, symbol_delete, false)                           \
+    X("GET", "/v1/families", ROLE_READ, 0, family_list, false)                                     \
+    X("GET", "/v1/families/{id}", ROLE_READ, 0, family_get, false)                                 \
+    X("GET", "/v1/families/{id}/stacks", ROLE_READ, 0, family_stacks, false)                       \
+    X("GET", "/v1/families/{id}/sessions", ROLE_READ, 0, family_sessions, false)                   \
     X("GET", "/v1/slices", ROLE_READ, 0, slice_get, false)                                         \
     X("GET", "/v1/config", ROLE_INGEST, 0, config_get, false)                                      \
     X("PUT", "/v1/config", ROLE_ADMIN, CONFIG_BODY_BYTES, config_put, false)                       \
     X("GET", "/v1/quarantine", ROLE_READ, 0, quarantine_get, false)                                \
+    X("GET", "/v1/tickets", ROLE_READ, 0, ticket_list, false)                                      \
+    X("GET", "/v1/channels", ROLE_ADMIN, 0, channel_list, false)                                   \
+    X("POST", "/v1/channels", ROLE_ADMIN, CHANNEL_BODY_BYTES, channel_post, false)                 \
+    X("GET", "/v1/channels/{id}", ROLE_ADMIN, 0, channel_get, false)                               \
+    X("PUT", "/v1/channels/{id}", ROLE_ADMIN, CHANNEL_BODY_BYTES, channel_put, false)              \
+    X("DELETE", "/v1/channels/{id}", ROLE_ADMIN, 0, channel_delete, false)                         \
+    X("POST", "/v1/channels/{id}/test", ROLE_ADMIN, 0, channel_test, false)                        \
+    X("GET", "/v1/deliveries", ROLE_ADMIN, 0, delivery_list, false)                                \
+    X("GET", "/v1/deliveries/{id}", ROLE_ADMIN, 0, delivery_get, false)                            \
+    X("POST", "/v1/deliveries/{id}/retry", ROLE_ADMIN, 0, delivery_retry, false)                   \
     X("GET", "/v1/jobs", ROLE_ADMIN, 0, job_list, false)                                           \
     X("POST", "/v1/jobs/{id}/retry", ROLE_ADMIN, 0, job_retry, false)                              \
+    X("GET", "/v1/keys", ROLE_ADMIN, 0, key_list, false)                                           \
     X("POST", "/v1/login", ROLE_READ, 0, login_post, false)                                        \
     X("DELETE", "/v1/login", ROLE_READ, 0, login_delete, false)                                    \
     X("GET", "/v1/openapi.json", ROLE_NONE, 0, openapi_get, true)                                  \

@@ -9,6 +9,7 @@
 #include "server/http/context.h"
 #include "server/http/metrics.h"
 #include "server/jobs/worker.h"
+#include "server/notify/notifier.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -122,18 +123,51 @@ static void put_uploads(struct buf *b, const struct upload_gauge *u)
     buf_printf(b, "framewatch_uploads_open_bytes %lld\n", (long long)u->bytes);
 }
 
+struct outbox_gauge {
+    const char *via;
+    int64_t waiting, dead;
+    double oldest_due_s;
+};
+static const struct db_col outbox_cols[] = {
+    DB_COL(outbox_gauge, via),
+    DB_COL(outbox_gauge, waiting),
+    DB_COL(outbox_gauge, dead),
+    DB_COL(outbox_gauge, oldest_due_s),
+};
+static const struct db_map outbox_map = DB_MAP(outbox_gauge, outbox_cols);
+
+static void put_outbox(struct buf *b, const struct db_rows *rows)
+{
+    const struct outbox_gauge *at = rows->at;
+
+    put_head(b, "framewatch_deliveries", "gauge",
+             "Alerts, reports and tickets in the outbox, by kind of channel and state.");
+    for (size_t i = 0; i < rows->n; i++)
+        buf_printf(b,
+                   "framewatch_deliveries{via=\"%s\",state=\"waiting\"} %lld\n"
+                   "framewatch_deliveries{via=\"%s\",state=\"dead\"} %lld\n",
+                   at[i].via, (long long)at[i].waiting, at[i].via, (long long)at[i].dead);
+    put_head(b, "framewatch_delivery_oldest_due_seconds", "gauge",
+             "How long the delivery that is due longest has been waiting.");
+    for (size_t i = 0; i < rows->n; i++)
+        buf_printf(b, "framewatch_delivery_oldest_due_seconds{via=\"%s\"} %.3f\n", at[i].via,
+                   at[i].oldest_due_s);
+}
+
 static bool ask_database(struct db *db, struct arena *mem, struct buf *b, struct err *err)
 {
-    struct db_rows jobs, quarantine;
+    struct db_rows jobs, quarantine, outbox;
     struct upload_gauge uploads;
 
     if (!db_all(db, Q_METRICS_JOBS, DB_NO_ARGS, &job_map, mem, &jobs, err) ||
         !db_all(db, Q_METRICS_QUARANTINE, DB_NO_ARGS, &quarantine_map, mem, &quarantine, err) ||
+        !db_all(db, Q_METRICS_DELIVERIES, DB_NO_ARGS, &outbox_map, mem, &outbox, err) ||
         !db_one(db, Q_METRICS_UPLOADS, DB_NO_ARGS, &upload_map, mem, &uploads, err))
         return false;
     put_jobs(b, &jobs);
     put_quarantine(b, &quarantine);
     put_uploads(b, &uploads);
+    put_outbox(b, &outbox);
     return true;
 }
 
@@ -246,6 +280,22 @@ static void put_worker(const struct worker *w, struct buf *b)
     put_symbols(&c, b);
 }
 
+static void put_notifier(const struct notifier *n, struct buf *b)
+{
+    struct notifier_counts c;
+
+    notifier_counts(n, &c);
+    put_head(b, "framewatch_deliveries_total", "counter",
+             "Attempts of this process to deliver, by outcome.");
+    buf_printf(b, "framewatch_deliveries_total{outcome=\"sent\"} %lld\n", (long long)c.sent);
+    buf_printf(b, "framewatch_deliveries_total{outcome=\"failed\"} %lld\n", (long long)c.failed);
+    buf_printf(b, "framewatch_deliveries_total{outcome=\"dead\"} %lld\n", (long long)c.dead);
+    put_count(b, "framewatch_ticket_looks_total",
+              "Times this process read a ticket's state in its tracker.", c.looks);
+    put_count(b, "framewatch_channel_leases_lost_total",
+              "Deliveries that took longer than their lease.", c.lost);
+}
+
 static void put_process(const struct context *ctx, struct buf *b)
 {
     put_head(b, "framewatch_build_info", "gauge", "1, with the version of framewatchd.");
@@ -267,6 +317,8 @@ bool metrics_get(struct req *r, struct err *err)
     metrics_write(&b);
     if (r->ctx->worker)
         put_worker(r->ctx->worker, &b);
+    if (r->ctx->notifier)
+        put_notifier(r->ctx->notifier, &b);
     if (r->ctx->pool)
         put_database(&b);
     if (buf_ok(&b))

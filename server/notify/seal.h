@@ -9,6 +9,7 @@
 #include "server/db/db.h"
 
 #define SEAL_KEY_BYTES 32
+#define SEAL_LABEL "channels" /* under which the key is derived from the server's secret */
 
 struct seal_key {
     unsigned char bytes[SEAL_KEY_BYTES];
