@@ -1,5 +1,6 @@
 #include "stacks/export.h"
 
+#include "base/utf8.h"
 #include "stacks/trie_parts.h"
 
 #include <math.h>
@@ -134,9 +135,17 @@ static void put_message(struct buf *out, unsigned field, struct buf *message)
     buf_reset(message);
 }
 
+/* Strings of protobuf are UTF-8: other bytes become '?'. */
 static void put_string(struct buf *out, const char *text)
 {
-    put_bytes(out, PPROF_STRING, text, strlen(text));
+    buf_varint(out, PPROF_STRING << 3 | 2);
+    buf_varint(out, strlen(text));
+    while (*text) {
+        size_t n = utf8_length((const unsigned char *)text);
+
+        buf_put(out, n ? text : "?", n ? n : 1);
+        text += n ? n : 1;
+    }
 }
 
 static void pprof_types(struct buf *out, struct buf *message)
@@ -174,7 +183,7 @@ static void pprof_samples(const struct trie *t, struct buf *out, struct buf *mes
     struct buf packed;
 
     buf_init(&packed, PROFILE_MAX);
-    for (uint32_t x = next_node(t, TRIE_ROOT); x != TRIE_NONE; x = next_node(t, x)) {
+    for (uint32_t x = TRIE_ROOT; x != TRIE_NONE; x = next_node(t, x)) {
         const struct node *n = &t->nodes[x];
 
         if (!n->self[TRIE_COUNT] && !n->self[TRIE_WEIGHT])
