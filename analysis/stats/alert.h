@@ -45,8 +45,9 @@ struct alert_rule {
     double tau;   /* EPROCESS_TAU; of counted metrics EPROCESS_TAU_COUNTS */
 };
 
-/* One look. Continuous metrics: change = estimate_difference of groups_mean of r, new and base.
- * Counted ones: rate_ratio.ln_ratio. */
+/* One look. Continuous metrics: change = groups_difference of r against expectation_own, new build
+ * and concurrent sessions of the baseline. Counted ones: rate_ratio.ln_ratio of exposures from
+ * rate_expected_own. Sessions and installs: those that entered it (weight > 0). */
 struct alert_look {
     struct estimate change;
     int64_t sessions_new, sessions_base, installs_new, installs_base;

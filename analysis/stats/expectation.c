@@ -94,6 +94,15 @@ int64_t expectation_install(int64_t mu_e6, int64_t n, int64_t sum_e6, const stru
     return mu_e6 + llround(kappa * ((double)sum_e6 / (double)n - (double)mu_e6));
 }
 
+struct expected expectation_own(int64_t mu_e6, int64_t n, int64_t sum_e6)
+{
+    if (n <= 0)
+        return (struct expected){mu_e6, 0};
+    return (struct expected){
+        llround((double)sum_e6 / (double)n),
+        llround(EXPECTATION_WEIGHT * (double)n / (double)(n + EXPECTATION_OWN_SESSIONS))};
+}
+
 int64_t expectation_residual(int64_t y_e6, int64_t x_e6)
 {
     return limited(y_e6 - x_e6, RESIDUAL_LIMIT_E6);

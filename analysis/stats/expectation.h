@@ -8,6 +8,11 @@
  *   x  = mu + kappa (mean y of the install - mu),  kappa = n_i s_i^2 / (n_i s_i^2 + s_s^2)
  *   r  = y - x
  * s_i^2: variance between installs of one model; s_s^2: between sessions of one install.
+ *
+ * x is the best guess for one session. To compare builds it is not enough: where fast installs
+ * update first, what kappa leaves of their speed (1 - kappa) passes for a change of the build.
+ * There the install's own mean is taken whole and few sessions are given less weight instead
+ * (expectation_own); docs/statistics.md has the figures.
  */
 #pragma once
 #include <stdbool.h>
@@ -53,6 +58,18 @@ struct variances variance_components(const struct variance_sums *s);
 
 /* x in 1e-6, of an install with n baseline sessions that sum to sum_e6 (none: x = mu). */
 int64_t expectation_install(int64_t mu_e6, int64_t n, int64_t sum_e6, const struct variances *v);
+
+/* What a session is measured against when builds are compared. */
+#define EXPECTATION_WEIGHT 1000
+struct expected {
+    int64_t x_e6;
+    int64_t weight; /* 0 .. EXPECTATION_WEIGHT */
+};
+/* x = the mean of the install's own n sessions on the baseline build before the new one appeared,
+ * weight = 1000 n / (n + 2); none: x = mu, weight 0 (the session has no control and proves
+ * nothing). Sum weight and weight x r by group: groups_add(s, g, weight, weight * r). */
+#define EXPECTATION_OWN_SESSIONS 2
+struct expected expectation_own(int64_t mu_e6, int64_t n, int64_t sum_e6);
 
 /* r in 1e-6, cut off at +-RESIDUAL_LIMIT_E6 so that one broken device cannot carry a slice. */
 #define RESIDUAL_LIMIT_E6 2000000 /* a factor of 7.4 */

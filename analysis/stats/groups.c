@@ -25,32 +25,66 @@ int64_t groups_total(const struct groups *s)
     return n;
 }
 
-bool groups_mean(const struct groups *s, struct estimate *out)
+/* Deviations of a slice's group sums from its mean, as shares of its sessions: off[g] = (S_g - mean
+ * n_g) / n. Groups with sessions; 0 when fewer than two have any or one is negative. */
+static unsigned deviations(const struct groups *s, struct estimate *mean,
+                           double off[INSTALL_GROUPS])
 {
     int64_t n = 0, sum = 0;
     unsigned filled = 0;
 
     for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
         if (s->n[g] < 0)
-            return false;
+            return 0;
         n += s->n[g];
         sum += s->sum_e6[g];
         filled += s->n[g] > 0;
     }
     if (filled < 2)
+        return 0;
+    *mean = (struct estimate){1e-6 * (double)sum / (double)n, 0, n, filled};
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++)
+        off[g] = (1e-6 * (double)s->sum_e6[g] - mean->mean * (double)s->n[g]) / (double)n;
+    return filled;
+}
+
+static double variance_of(const double off[INSTALL_GROUPS], unsigned g)
+{
+    double squares = 0;
+
+    for (unsigned k = 0; k < INSTALL_GROUPS; k++)
+        squares += off[k] * off[k];
+    squares *= g / (g - 1.0);
+    return squares > LEAST_VARIANCE ? squares : LEAST_VARIANCE;
+}
+
+bool groups_mean(const struct groups *s, struct estimate *out)
+{
+    double off[INSTALL_GROUPS];
+    struct estimate e;
+    unsigned g = deviations(s, &e, off);
+
+    if (!g)
         return false;
+    e.var = variance_of(off, g);
+    *out = e;
+    return true;
+}
 
-    double mean = 1e-6 * (double)sum / (double)n, squares = 0;
+bool groups_difference(const struct groups *now, const struct groups *base, struct estimate *out)
+{
+    double off[INSTALL_GROUPS], off_base[INSTALL_GROUPS];
+    struct estimate a, b;
+    unsigned g = 0;
 
-    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
-        double off = 1e-6 * (double)s->sum_e6[g] - mean * (double)s->n[g];
-
-        squares += off * off;
+    if (!deviations(now, &a, off) || !deviations(base, &b, off_base))
+        return false;
+    for (unsigned k = 0; k < INSTALL_GROUPS; k++) {
+        off[k] -= off_base[k];
+        g += now->n[k] > 0 || base->n[k] > 0;
     }
-
-    double var = filled / (filled - 1.0) * squares / ((double)n * (double)n);
-
-    *out = (struct estimate){mean, var > LEAST_VARIANCE ? var : LEAST_VARIANCE, n, filled};
+    *out = estimate_difference(&a, &b);
+    out->var = variance_of(off, g);
     return true;
 }
 

@@ -10,7 +10,8 @@
 
 #define INSTALL_GROUPS 64
 
-/* A slice's sessions: how many, and the sum of their values in 1e-6 natural log units. */
+/* A slice's sessions: how many, and the sum of their values in 1e-6 natural log units. Weighted
+ * ones: the sum of weights (integers, 1e-3), and of weight x value. */
 struct groups {
     int64_t n[INSTALL_GROUPS];
     int64_t sum_e6[INSTALL_GROUPS];
@@ -32,7 +33,13 @@ int64_t groups_total(const struct groups *s);
  * False when fewer than two groups have sessions, or a count is negative. V is at least 1e-12. */
 bool groups_mean(const struct groups *s, struct estimate *out);
 
-/* a - b: D = mean_a - mean_b, V = V_a + V_b. */
+/* now - base of the same installs' groups: D = mean_now - mean_base, and V by the groups' influence
+ * on it, so that installs seen on both sides, which move both means alike, are not counted as
+ * noise: V = G/(G-1) sum (off_now,g / n_now - off_base,g / n_base)^2,   off = S_g - mean n_g With
+ * different installs on both sides that is V_now + V_base. False as groups_mean. */
+bool groups_difference(const struct groups *now, const struct groups *base, struct estimate *out);
+
+/* a - b of independent means: D = mean_a - mean_b, V = V_a + V_b. */
 struct estimate estimate_difference(const struct estimate *a, const struct estimate *b);
 
 /* Installs seen on both builds: each is its own control, so device, player and mix cancel. */

@@ -60,12 +60,24 @@ static double ratio_of(double pi, double exposure_ratio)
     return pi >= 1 ? INFINITY : pi / (1 - pi) * exposure_ratio;
 }
 
-static struct estimate ln_ratio_of(const struct rate_ratio *r, unsigned g)
+static struct estimate ln_ratio_of(const struct rates *old_arm, const struct rates *new_arm,
+                                   const struct rate_totals t[2], double information)
 {
-    double x0 = (double)r->count[0] + 0.5, x1 = (double)r->count[1] + 0.5;
-    double d = log(x1 / x0) + log((double)r->exposure[0] / (double)r->exposure[1]);
+    double x0 = (double)t[0].count + 0.5, x1 = (double)t[1].count + 0.5;
+    double d = log(x1 / x0) + log((double)t[0].exposure / (double)t[1].exposure), squares = 0;
+    unsigned filled = 0;
 
-    return (struct estimate){d, r->phi * (1 / x1 + 1 / x0), (int64_t)r->information, g};
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
+        double off1 = (double)new_arm->count[g] - t[1].rate * (double)new_arm->exposure[g];
+        double off0 = (double)old_arm->count[g] - t[0].rate * (double)old_arm->exposure[g];
+
+        squares += (off1 / x1 - off0 / x0) * (off1 / x1 - off0 / x0);
+        filled += new_arm->exposure[g] > 0 || old_arm->exposure[g] > 0;
+    }
+
+    double least = 1 / x1 + 1 / x0, var = filled > 1 ? filled / (filled - 1.0) * squares : least;
+
+    return (struct estimate){d, var > least ? var : least, (int64_t)information, filled};
 }
 
 bool rates_compare(const struct rates *old_arm, const struct rates *new_arm, double z,
@@ -92,7 +104,7 @@ bool rates_compare(const struct rates *old_arm, const struct rates *new_arm, dou
         .count = {t[0].count, t[1].count},
         .exposure = {t[0].exposure, t[1].exposure},
     };
-    out->ln_ratio = ln_ratio_of(out, t[0].g < t[1].g ? t[0].g : t[1].g);
+    out->ln_ratio = ln_ratio_of(old_arm, new_arm, t, out->information);
     return true;
 }
 
@@ -106,4 +118,11 @@ int64_t rate_expected(int64_t exposure, int64_t model_count, int64_t model_expos
     double rate = (RATE_PRIOR_EVENTS + (double)model_count) / (prior + (double)model_exposure);
 
     return llround(1e6 * (double)exposure * rate);
+}
+
+int64_t rate_expected_own(int64_t exposure, int64_t own_count, int64_t own_exposure)
+{
+    if (exposure <= 0 || own_count < 0 || own_exposure < (exposure + 3) / 4)
+        return -1;
+    return llround(1e6 * (double)exposure * (double)own_count / (double)own_exposure);
 }

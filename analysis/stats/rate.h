@@ -34,10 +34,12 @@ struct rate_ratio {
     double information;     /* expected / phi: what a look depends on */
     int64_t count[2];
     int64_t exposure[2];
-    struct estimate ln_ratio; /* for the e-process: D = ln ratio with 1/2 added to both counts,
-                               * V = phi (1/(x1 + 1/2) + 1/(x0 + 1/2)); n = information */
+    struct estimate ln_ratio; /* for the e-process, see below; n = information */
 };
-/* False when an arm has no exposure or a sum is negative. */
+/* ln_ratio: D = ln ratio with 1/2 added to both counts x; V by the groups' influence on it, as
+ * groups_difference: G/(G-1) sum (off_1g / x_1 - off_0g / x_0)^2 with off_g = x_g - rate E_g, and
+ * at least that of independent events, 1/x_1 + 1/x_0. False when an arm has no exposure or a sum is
+ * negative. */
 bool rates_compare(const struct rates *old_arm, const struct rates *new_arm, double z,
                    struct rate_ratio *out);
 
@@ -47,3 +49,9 @@ bool rates_compare(const struct rates *old_arm, const struct rates *new_arm, dou
 #define RATE_PRIOR_EVENTS 20
 int64_t rate_expected(int64_t exposure, int64_t model_count, int64_t model_exposure,
                       int64_t tier_count, int64_t tier_exposure);
+
+/* The same from the install's own past on the baseline build, in 1e-6: exposure x own_count /
+ * own_exposure. Whole, not shrunken: single installs may expect 0, their sum is right whoever
+ * updates first. -1 if the past is too short to tell (under a quarter of the session): leave the
+ * session out, its events too. */
+int64_t rate_expected_own(int64_t exposure, int64_t own_count, int64_t own_exposure);
