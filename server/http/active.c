@@ -88,6 +88,8 @@ static struct active_node *wait_behind(struct active_node *holder, struct active
     }
     node->next = NULL;
     *at = node;
+    if (!displaced)
+        gauge_add(GAUGE_upload_waiting, 1);
     return displaced;
 }
 
@@ -132,6 +134,7 @@ static struct active_node *hand_over(struct active *a, struct active_node *node,
     for (struct active_node *n = node->waiting, *next; n; n = next) {
         next = n->next;
         n->next = NULL;
+        gauge_add(GAUGE_upload_waiting, -1);
         if (n->sends) {
             *sender = n;
         } else {

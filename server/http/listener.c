@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,7 +19,6 @@
 #define DISCARD_MAX (1024u * 1024) /* of a body whose answer is known, to keep the connection */
 #define TIMER_MS 250
 #define RARE_LOOKS 8
-#define CUT_MS 100 /* for what arrived before reading was ended */
 
 /* Connections -------------------------------------------------------------------------------------
  */
@@ -65,6 +65,7 @@ static void peer_open(struct http_server *s, struct MHD_Connection *conn, void *
     if (!p)
         return;
     p->fd = info->connect_fd;
+    atomic_store(&p->cut, -1);
     atomic_store(&p->since_ms, now_ms()); /* of PHASE_IDLE */
     pthread_mutex_lock(&s->peers_lock);
     p->next = s->peers;
@@ -106,22 +107,32 @@ static void on_connection(void *cls, struct MHD_Connection *conn, void **context
         peer_close(cls, *context);
 }
 
-/* Ends for reading: what has arrived is still delivered, and then the end. */
+/* Ends for reading: what has arrived is still delivered, and then the end. A peer that goes on
+ * sending would put off that end for ever, so no more is taken than lay with the kernel and may lie
+ * with libmicrohttpd. */
 static void end_reading(struct peer *p)
 {
-    int64_t none = 0;
+    int64_t none = -1;
+    int arrived = 0;
 
-    atomic_compare_exchange_strong(&p->cut_ms, &none, now_ms());
+    if (ioctl(p->fd, FIONREAD, &arrived) != 0)
+        arrived = 0;
+    atomic_compare_exchange_strong(&p->cut, &none, (int64_t)arrived + CONNECTION_MEMORY);
     shutdown(p->fd, SHUT_RD);
 }
 
-/* A peer that goes on sending would put off that end for ever, so after a moment its next bytes are
- * taken for it. */
 static bool is_cut(struct peer *p)
 {
-    int64_t cut_ms = p ? atomic_load_explicit(&p->cut_ms, memory_order_relaxed) : 0;
+    return p && atomic_load_explicit(&p->cut, memory_order_relaxed) == 0;
+}
 
-    return cut_ms && now_ms() - cut_ms > CUT_MS;
+static void count_after_cut(struct peer *p, size_t bytes)
+{
+    int64_t left = p ? atomic_load_explicit(&p->cut, memory_order_relaxed) : -1;
+
+    if (left > 0)
+        atomic_store_explicit(&p->cut, left > (int64_t)bytes ? left - (int64_t)bytes : 0,
+                              memory_order_relaxed);
 }
 
 void upload_end(struct active_node *holder)
@@ -377,8 +388,10 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *conn, const 
     if (!x->bodiless)
         peer_phase(x->peer, PHASE_BODY, (int64_t)(x->received + before));
 
+    struct peer *peer = x->peer;
     enum step step = exchange_step(x, data, size);
 
+    count_after_cut(peer, before - *size);
     if (step == STEP_WAIT)
         return MHD_YES;
     if (step == STEP_ABORT)

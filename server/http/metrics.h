@@ -37,6 +37,8 @@
     X(requests_active, "framewatch_http_requests_active", "Requests being received or answered.")  \
     X(commit_queue, "framewatch_commit_queue_ops",                                                 \
       "Creations and chunks waiting to be committed.")                                             \
+    X(upload_waiting, "framewatch_upload_waiting_requests",                                        \
+      "Requests waiting for an earlier one of the same upload.")                                   \
     X(dispatch_queue, "framewatch_dispatch_queue_requests", "Requests waiting for a thread.")      \
     X(blocks_used, "framewatch_body_blocks_used", "Body buffers in use.")                          \
     X(blocks_total, "framewatch_body_blocks", "Body buffers there are.")
@@ -87,7 +89,7 @@ enum metric_histogram {
     HIST_N
 };
 
-#define METRIC_ROUTES_MAX 96
+#define METRIC_ROUTES_MAX 192
 
 void metric_add(enum metric_counter c, uint64_t n);
 void gauge_add(enum metric_gauge g, int64_t n);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define CUT_MS 5000 /* after the cut, for commits and handlers to end */
+#define CUT_MS 20000 /* after the cut, for commits and handlers to end */
 
 static bool healthz(struct req *r, struct err *err)
 {

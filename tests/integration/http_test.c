@@ -293,11 +293,6 @@ static void too_many_or_too_long_headers_are_refused(void **state)
 }
 
 /* Each becomes an entry of its own in what libmicrohttpd has for the connection. */
-static bool only_the_one_that_asks(void *s)
-{
-    return server_metric(s, "framewatch_http_requests_active") == 1;
-}
-
 static void more_cookies_than_fit_leave_nothing_behind(void **state)
 {
     struct server *s = *state;
@@ -313,7 +308,7 @@ static void more_cookies_than_fit_leave_nothing_behind(void **state)
         close(fd);
     }
     server_await_metric(s, "framewatch_http_refused_total{reason=\"too_big\"}", 3);
-    server_await(only_the_one_that_asks, s, "no request is left");
+    server_await_quiet(s);
 }
 
 static void garbage_is_answered_or_closed_and_the_server_goes_on(void **state)
@@ -363,17 +358,25 @@ static void a_broken_chunk_is_refused(void **state)
 /* Slow ones ---------------------------------------------------------------------------------------
  */
 
-static int set_up_impatient(void **state)
+/* Long enough for a request that is sent in one go, also on a machine that is busy with others. */
+#define HEADER_MS 2000
+
+static int set_up_short_of_headers(void **state)
 {
-    return start_with(state, "--slow-grace-ms=400", "--header-timeout-ms=400");
+    return start_with(state, "--header-timeout-ms=2000", NULL);
+}
+
+static int set_up_short_of_grace(void **state)
+{
+    return start_with(state, "--slow-grace-ms=1000", NULL);
 }
 
 /* Sends the text byte by byte, a byte each 50 ms, until the server closes. */
-static bool drip(int fd, const char *text, unsigned seconds)
+static bool drip(int fd, const char *text)
 {
     struct pollfd look = {.fd = fd, .events = POLLRDHUP};
 
-    for (unsigned i = 0; i < seconds * 20; i++) {
+    for (size_t i = 0; i < SERVER_PATIENCE_MS / 50; i++) {
         client_send(fd, &text[i % strlen(text)], 1);
         if (poll(&look, 1, 50) == 1)
             return true;
@@ -389,7 +392,7 @@ static void a_connection_may_wait_before_its_first_request(void **state)
     struct answer a;
 
     /* longer than headers may take, shorter than a connection may be idle */
-    assert_int_equal(poll(&look, 1, 1000), 0);
+    assert_int_equal(poll(&look, 1, HEADER_MS + 500), 0);
     client_text(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
     client_read(fd, false, &a);
     assert_int_equal(a.status, 200);
@@ -403,13 +406,13 @@ static void headers_that_drip_are_cut(void **state)
     int fd = server_connect(s);
 
     client_text(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\nX-Slow: ");
-    assert_true(drip(fd, "abcdefgh", 10));
+    assert_true(drip(fd, "abcdefgh"));
     assert_true(client_closed(fd));
     close(fd);
-    assert_true(server_metric(s, "framewatch_http_refused_total{reason=\"slow_headers\"}") == 1);
+    assert_true(server_metric(s, "framewatch_http_refused_total{reason=\"slow_headers\"}") >= 1);
 }
 
-static bool three_bytes_are_stored(void *conninfo)
+static bool bytes_are_stored(void *conninfo)
 {
     return pg_i64(conninfo, "SELECT at FROM upload") >= 3;
 }
@@ -421,13 +424,13 @@ static void a_body_that_drips_is_cut_and_what_came_is_kept(void **state)
 
     client_text(fd,
                 "POST /v1/uploads HTTP/1.1\r\nHost: h\r\n" TUS "%s" BYTES_TYPE
-                "Upload-Length: 10000\r\nContent-Length: 10000\r\n\r\n",
+                "Upload-Length: 10000\r\nContent-Length: 10000\r\n\r\nabc",
                 bearer(s->ingest));
-    assert_true(drip(fd, "abcdefgh", 10));
+    assert_true(drip(fd, "abcdefgh"));
     assert_true(client_closed(fd));
     close(fd);
-    assert_true(server_metric(s, "framewatch_http_refused_total{reason=\"slow_body\"}") == 1);
-    server_await(three_bytes_are_stored, s->conninfo, "the bytes that came are stored");
+    assert_true(server_metric(s, "framewatch_http_refused_total{reason=\"slow_body\"}") >= 1);
+    server_await(bytes_are_stored, s->conninfo, "the bytes that came are stored");
 }
 
 /* Too many ----------------------------------------------------------------------------------------
@@ -470,7 +473,7 @@ static void a_full_commit_queue_is_503_before_the_body(void **state)
     struct answer a;
 
     /* one is with the database, one waits, the next one is too much */
-    server_await_metric(s, "framewatch_http_requests_active", 2);
+    server_await_locked_out(s, 1);
     second = begin_upload(s, 5, "hello");
     server_await_metric(s, "framewatch_commit_queue_ops", 1);
 
@@ -531,6 +534,7 @@ static void bodies_share_the_buffers_there_are(void **state)
     assert_created(begin_upload(s, 5, "hello")); /* the key is known from here on */
     /* together four times what there are buffers for */
     memset(body, 'b', BYTES);
+    server_await_quiet(s);
     for (size_t i = 0; i < N; i++)
         fd[i] = begin_upload(s, BYTES, "");
     server_await_metric(s, "framewatch_http_requests_active", N + 1); /* and the one that asks */
@@ -547,11 +551,6 @@ static void bodies_share_the_buffers_there_are(void **state)
 static int set_up_small_request_queue(void **state)
 {
     return start_with(state, "--request-queue=1", "--request-threads=2");
-}
-
-static bool a_backend_waits_for_a_lock(void *conninfo)
-{
-    return pg_i64(conninfo, "SELECT count(*) FROM pg_locks WHERE NOT granted") > 0;
 }
 
 static int ask_sessions(struct server *s)
@@ -575,7 +574,7 @@ static void a_full_request_queue_is_503(void **state)
     db = locked(s, "session", "ACCESS EXCLUSIVE");
     /* one thread runs requests, the other one is kept for urgent ones */
     running = ask_sessions(s);
-    server_await(a_backend_waits_for_a_lock, s->conninfo, "the first request runs");
+    server_await_locked_out(s, 1);
     /* of two more one may wait; which of them comes first is the server's affair */
     for (size_t i = 0; i < 2; i++)
         two[i] = (struct pollfd){.fd = ask_sessions(s), .events = POLLIN};
@@ -606,14 +605,29 @@ static int set_up_low_rate(void **state)
 static void a_key_that_asks_too_much_is_429(void **state)
 {
     struct server *s = *state;
-    struct answer *a = NULL;
+    enum { N = 32 };
+    int fd[N];
+    unsigned served = 0, refused = 0;
 
-    /* a burst of two, then one a second */
-    for (unsigned i = 0; i < 20 && (!a || a->status != 429); i++)
-        a = server_call(s, "GET", "/v1/sessions", bearer(s->read), NULL, 0);
-    assert_int_equal(a->status, 429);
-    assert_string_equal(answer_header(a, "Retry-After"), "1");
-    assert_string_equal(answer_code(a), "rate_limited");
+    assert_int_equal(server_call(s, "GET", "/v1/sessions", bearer(s->read), NULL, 0)->status, 200);
+    /* a burst of two, then one a second: so many at once are too many, however slow they are */
+    for (size_t i = 0; i < N; i++)
+        fd[i] = ask_sessions(s);
+    for (size_t i = 0; i < N; i++) {
+        struct answer a;
+
+        client_read(fd[i], false, &a);
+        served += a.status == 200;
+        if (a.status == 429) {
+            refused++;
+            assert_string_equal(answer_header(&a, "Retry-After"), "1");
+            assert_string_equal(answer_code(&a), "rate_limited");
+        }
+        answer_free(&a);
+        close(fd[i]);
+    }
+    assert_int_equal(served + refused, N);
+    assert_true(refused > 0);
     /* other keys have buckets of their own */
     assert_int_equal(server_call(s, "GET", "/v1/sessions", bearer(s->admin), NULL, 0)->status, 200);
 }
@@ -653,7 +667,7 @@ static void sigterm_answers_what_is_under_way(void **state)
     assert_created(begin_upload(s, 5, "hello"));
     db = locked(s, "upload", "SHARE");
     fd = begin_upload(s, 5, "hello");
-    server_await_metric(s, "framewatch_http_requests_active", 2);
+    server_await_locked_out(s, 1);
     kill(s->pid, SIGTERM);
     server_await(it_says_stopping, s, "the server stops");
     db_close(db);
@@ -834,9 +848,9 @@ int main(void)
         T(more_cookies_than_fit_leave_nothing_behind),
         T(garbage_is_answered_or_closed_and_the_server_goes_on),
         T(a_broken_chunk_is_refused),
-        WITH(set_up_impatient, a_connection_may_wait_before_its_first_request),
-        WITH(set_up_impatient, headers_that_drip_are_cut),
-        WITH(set_up_impatient, a_body_that_drips_is_cut_and_what_came_is_kept),
+        WITH(set_up_short_of_headers, a_connection_may_wait_before_its_first_request),
+        WITH(set_up_short_of_headers, headers_that_drip_are_cut),
+        WITH(set_up_short_of_grace, a_body_that_drips_is_cut_and_what_came_is_kept),
         WITH(set_up_small_commit_queue, a_full_commit_queue_is_503_before_the_body),
         WITH(set_up_few_buffers, without_free_buffers_new_bodies_are_503),
         WITH(set_up_few_buffers, bodies_share_the_buffers_there_are),
@@ -854,6 +868,5 @@ int main(void)
     };
 
     setenv("FW_ROLE", "server", 1);
-    setenv("FW_DRAIN_MS", "5000", 1);
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);
 }

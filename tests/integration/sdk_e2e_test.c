@@ -207,11 +207,13 @@ static void a_recorded_session_arrives_byte_for_byte_and_is_answered_by_its_id(v
     snprintf(key, sizeof key, "Authorization: Bearer %s\r\n", fx->server->read);
     struct answer *a = server_call(fx->server, "GET", path, key, NULL, 0);
     assert_int_equal(a->status, 200);
-    assert_int_equal(pg_i64(fx->server->conninfo,
-                            "SELECT count(*) FROM jank_event j JOIN session s USING (shard, "
-                            "session_id) WHERE replace(s.session_id::text, '-', '') = '%s'",
-                            id),
-                     1);
+    assert_int_equal(
+        pg_i64(fx->server->conninfo,
+               "SELECT count(*) FROM jank_event j JOIN session s USING (shard, "
+               "session_id) WHERE replace(s.session_id::text, '-', '') = '%s' AND "
+               "j.duration_us BETWEEN 399000 AND 401000", /* no other pause is so long */
+               id),
+        1);
     free(name);
     free(bytes);
 }
@@ -242,7 +244,7 @@ static void an_upload_survives_kill_9_of_the_server_between_chunks(void **state)
     struct fw_server server = {.url = fx->url,
                                .api_key = fx->server->ingest,
                                .transport = {fw_transport_curl_exchange, curl},
-                               .timeout_ms = 10000};
+                               .timeout_ms = SERVER_PATIENCE_MS};
     char id[37];
 
     fw_file_id(BIG_NAME, id);
@@ -268,7 +270,7 @@ static void an_upload_survives_kill_9_of_the_server_between_chunks(void **state)
         server_start(fx->server);
         point_at_server(fx);
     }
-    assert_int_equal(fw_tus_run(&tus, 60000), FW_TUS_DONE);
+    assert_int_equal(fw_tus_run(&tus, 4 * SERVER_PATIENCE_MS), FW_TUS_DONE);
     assert_arrived(fx, BIG_NAME, bytes, BIG_BYTES);
     /* What an acknowledgement was given for was not sent again: at most one chunk a kill was. */
     assert_in_range(tus.sent_bytes, BIG_BYTES, BIG_BYTES + 3 * FW_TUS_CHUNK_BYTES);
@@ -327,6 +329,11 @@ static void the_next_launch_goes_on_where_the_last_one_was_cut_off(void **state)
     free(bytes);
 }
 
+static bool configuration_is_in_force(void *data)
+{
+    return has_said(data, "configuration 1 is in force");
+}
+
 static void the_servers_configuration_switches_the_sdk_off(void **state)
 {
     struct fixture *fx = *state;
@@ -339,8 +346,7 @@ static void the_servers_configuration_switches_the_sdk_off(void **state)
         server_call(fx->server, "PUT", "/v1/config", headers, off, sizeof off - 1)->status, 200);
 
     fw_context *fw = fw_start(&fx->options);
-    for (int i = 0; i < 1000 && !has_said(fx, "configuration 1 is in force"); i++)
-        usleep(10000);
+    server_await(configuration_is_in_force, fx, "the configuration");
     fw_stop(fw);
     assert_true(has_said(fx, "configuration 1 is in force"));
 
@@ -361,7 +367,7 @@ static void a_wrong_key_keeps_the_file_and_says_so(void **state)
     play(fw);
     uint64_t begin = fw_now_ns();
     fw_stop(fw); /* tries to send, and does not insist */
-    assert_in_range((fw_now_ns() - begin) / MS, 0, FW_UPLOAD_DRAIN_MS / 2);
+    assert_true((fw_now_ns() - begin) / MS < FW_UPLOAD_DRAIN_MS);
     assert_true(has_said(fx, "upload denied (401)"));
     name = first_file(fx);
     assert_non_null(name);

@@ -549,7 +549,7 @@ void pg_end_backends(const char *conninfo)
 
     conninfo_of("postgres", admin);
     pg_sql(admin,
-           "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '%s'",
+           "SELECT pg_terminate_backend(pid, 120000) FROM pg_stat_activity WHERE datname = '%s'",
            name_in(conninfo));
 }
 

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -91,6 +93,19 @@ struct server *server_new(const char *binary)
     return s;
 }
 
+/* No timeout is met because the machine is slow. */
+static void be_patient(void)
+{
+    static const char *const names[] = {"FW_HEADER_TIMEOUT_MS", "FW_SLOW_GRACE_MS", "FW_DB_WAIT_MS",
+                                        "FW_DRAIN_MS"};
+    char ms[16];
+
+    snprintf(ms, sizeof ms, "%d", SERVER_PATIENCE_MS);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        setenv(names[i], ms, 0);
+    setenv("PGCONNECT_TIMEOUT", "120", 0);
+}
+
 /* In the child: the server, its log in a file. */
 static void become_server(struct server *s, int ready)
 {
@@ -99,6 +114,7 @@ static void become_server(struct server *s, int ready)
     int n = 0, log = open(s->log_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    be_patient();
     if (s->listen_fd) {
         char pid[16];
 
@@ -160,10 +176,18 @@ void server_start(struct server *s)
     s->port = (unsigned)strtoul(text, NULL, 10);
 }
 
+static void forget_metrics_connection(struct server *s)
+{
+    if (s->metrics_fd)
+        close(s->metrics_fd);
+    s->metrics_fd = 0;
+}
+
 static int wait_exit(struct server *s)
 {
     int status = 0;
 
+    forget_metrics_connection(s);
     if (waitpid(s->pid, &status, 0) != s->pid)
         fail_msg("waitpid: %s", strerror(errno));
     s->pid = 0;
@@ -234,18 +258,41 @@ bool server_logged(struct server *s, const char *text)
     return found;
 }
 
-double server_metric(struct server *s, const char *name)
+static void ask_metrics(struct server *s, struct answer *out)
 {
-    struct answer *a = server_call(s, "GET", "/metrics", NULL, NULL, 0);
+    if (!s->metrics_fd)
+        s->metrics_fd = server_connect(s);
+    client_text(s->metrics_fd, "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_read(s->metrics_fd, false, out);
+    if (out->closes)
+        forget_metrics_connection(s);
+}
+
+static double metric_in(const char *text, const char *name)
+{
     size_t n = strlen(name);
 
-    assert_int_equal(a->status, 200);
-    for (const char *line = (const char *)a->body; line; line = strchr(line, '\n')) {
+    for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, name, n) == 0 && line[n] == ' ')
             return strtod(line + n, NULL);
     }
     return -1;
+}
+
+double server_metric(struct server *s, const char *name)
+{
+    struct answer a;
+    double value;
+
+    ask_metrics(s, &a);
+    /* the connection was idle for too long, or a server with short timeouts is slow itself */
+    for (int tries = 0; !a.status && tries < 20; tries++)
+        ask_metrics(s, &a);
+    assert_int_equal(a.status, 200);
+    value = metric_in((const char *)a.body, name);
+    answer_free(&a);
+    return value;
 }
 
 struct awaited_metric {
@@ -264,6 +311,36 @@ static bool metric_is_there(void *data)
 void server_await_metric(struct server *s, const char *name, double at_least)
 {
     server_await(metric_is_there, &(struct awaited_metric){s, name, at_least}, name);
+}
+
+static bool only_the_one_that_asks(void *s)
+{
+    return server_metric(s, "framewatch_http_requests_active") == 1;
+}
+
+void server_await_quiet(struct server *s)
+{
+    server_await(only_the_one_that_asks, s, "no request is left");
+}
+
+struct awaited_locks {
+    struct server *s;
+    int64_t at_least;
+};
+
+static bool backends_are_locked_out(void *data)
+{
+    struct awaited_locks *l = data;
+
+    return pg_i64(l->s->conninfo,
+                  "SELECT count(*) FROM pg_stat_activity WHERE datname ="
+                  " current_database() AND wait_event_type = 'Lock'") >= l->at_least;
+}
+
+void server_await_locked_out(struct server *s, int64_t at_least)
+{
+    server_await(backends_are_locked_out, &(struct awaited_locks){s, at_least},
+                 "the database makes them wait");
 }
 
 /* Connections ------------------------------------------------------------------------------------
@@ -298,6 +375,18 @@ void client_send(int fd, const void *bytes, size_t n)
         at += done;
         n -= (size_t)done;
     }
+}
+
+static bool all_is_delivered(void *fd)
+{
+    int left = 1;
+
+    return ioctl(*(int *)fd, SIOCOUTQ, &left) != 0 || left == 0;
+}
+
+void client_await_delivered(int fd)
+{
+    server_await(all_is_delivered, &fd, "what was sent is delivered");
 }
 
 void client_text(int fd, const char *fmt, ...)

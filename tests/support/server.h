@@ -24,8 +24,11 @@
 
 #define SERVER_ARGS_MAX 16
 
-/* Longest wait for anything the server should do at once, also under sanitizers. */
-#define SERVER_PATIENCE_MS 20000
+/* Longest wait for anything the server should do at once, also under sanitizers on a machine that
+ * is busy with other things. The server's own timeouts are as long, unless a test's args say
+ * otherwise.
+ */
+#define SERVER_PATIENCE_MS 120000
 
 struct answer {
     int status; /* 0: the connection ended without an answer */
@@ -42,7 +45,8 @@ struct server {
     const char *args[SERVER_ARGS_MAX]; /* further settings, "--name=value"; NULL at the end */
     unsigned port;
     pid_t pid;
-    int listen_fd; /* handed to the server as systemd does, if not 0 */
+    int listen_fd;  /* handed to the server as systemd does, if not 0 */
+    int metrics_fd; /* the connection that server_metric() asks on, 0: none yet */
     int64_t app, other_app;
     const char *ingest, *read, *admin, *other_ingest; /* keys */
     struct answer answer;                             /* of the last server_call() */
@@ -69,10 +73,16 @@ int server_teardown(void **state);
 
 /* Waits until fn(data) is true, without a fixed sleep; fails the test after SERVER_PATIENCE_MS. */
 void server_await(bool (*fn)(void *data), void *data, const char *what);
-/* A metric of /metrics by its whole name with labels; -1 if it is not there. */
+/* A metric of /metrics by its whole name with labels; -1 if it is not there. Asked on a connection
+ * kept for it, so an earlier look is never counted among the requests that are active. */
 double server_metric(struct server *s, const char *name);
 /* Waits until the metric is at least that. */
 void server_await_metric(struct server *s, const char *name, double at_least);
+/* Waits until no request is active but the one that asks: an answer is there a moment before its
+ * request is over. */
+void server_await_quiet(struct server *s);
+/* Waits until so many backends of this database wait for a lock. */
+void server_await_locked_out(struct server *s, int64_t at_least);
 /* True if the log file holds the text. */
 bool server_logged(struct server *s, const char *text);
 
@@ -82,6 +92,8 @@ bool server_logged(struct server *s, const char *text);
 int server_connect(struct server *s);
 void client_send(int fd, const void *bytes, size_t n);
 void client_text(int fd, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Waits until all that was sent lies with the server, read or not. */
+void client_await_delivered(int fd);
 /* Reads one answer; `to_head`: of a HEAD request, without body. The caller frees it. */
 void client_read(int fd, bool to_head, struct answer *out);
 /* True if the server closes the connection within the patience, whatever it sends before. */

@@ -15,12 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define MS 1000000ull
+#define PATIENCE_NS (120 * 1000 * MS) /* a machine may be busy with other things */
 #define MAX_UPLOADS 16
 #define MAX_UPLOAD_BYTES 400000u
 
@@ -34,6 +36,7 @@ struct game {
     char path[64];
     fw_options options;
     fw_network network;
+    _Atomic unsigned looks; /* at the hardware that were recorded: each asks for the network */
     char said[4096];
 
     pthread_mutex_t mutex; /* guards all below */
@@ -118,7 +121,13 @@ static int exchange(void *user, fw_http_request *r)
 
 static fw_network network(void *user)
 {
-    return ((struct game *)user)->network;
+    struct game *g = user;
+    char thread[16] = "";
+
+    prctl(PR_GET_NAME, thread);
+    if (!strcmp(thread, "fw-sample"))
+        atomic_fetch_add(&g->looks, 1);
+    return g->network;
 }
 
 static void say(void *user, fw_log_level level, const char *text)
@@ -343,7 +352,8 @@ static int play_and_die(const char *path)
 
     fw_context *fw = fw_start(&options);
     play(fw, fw_now_ns(), 100);
-    for (int i = 0; i < 1000 && atomic_load(&fw->store.bytes_written) < 600; i++) {
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS;
+         fw_now_ns() < until && atomic_load(&fw->store.bytes_written) < 600;) {
         usleep(10000);
         fw_recorder_wake(&fw->recorder);
     }
@@ -378,7 +388,7 @@ static void await_uploads(struct game *g, size_t n)
 {
     size_t have = 0;
 
-    for (int i = 0; i < 2000 && have < n; i++) {
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS; have < n && fw_now_ns() < until;) {
         usleep(5000);
         pthread_mutex_lock(&g->mutex);
         have = g->n_uploads;
@@ -427,7 +437,8 @@ static void the_kill_switch_records_and_sends_nothing(void **state)
     assert_int_equal(g->n_uploads, 0);
     g->config = "{\"version\": 3}";
     fw = fw_start(&g->options); /* still off until it hears otherwise */
-    for (int i = 0; i < 500 && !has_said(g, "configuration 3"); i++)
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS;
+         fw_now_ns() < until && !has_said(g, "configuration 3");)
         usleep(10000);
     play(fw, fw_now_ns(), 50);
     fw_stop(fw);
@@ -499,19 +510,51 @@ static void a_metered_network_carries_the_configuration_only(void **state)
     assert_int_equal(g->requests, 1);
 }
 
+/* Stacks of the running frame that lie on the desk, and frames there that nobody has taken yet. */
+static size_t stacks_of_running_frame(fw_context *fw, size_t *frames)
+{
+    uint64_t began = atomic_load(&fw->hook.present_ns);
+    size_t n = 0;
+
+    *frames = 0;
+    pthread_mutex_lock(&fw->desk.mutex);
+    for (size_t i = 0; i < FW_DESK_FRAMES; i++) {
+        *frames += fw->desk.frame[i].n > 0;
+        if (fw->desk.frame[i].began_ns == began)
+            n = fw->desk.frame[i].n;
+    }
+    pthread_mutex_unlock(&fw->desk.mutex);
+    return n;
+}
+
+/* A frame that lasts at least so long, until its stack was taken and the desk has room again. */
+static void long_frame(fw_context *fw, uint64_t ns)
+{
+    uint64_t began, end;
+    size_t frames_on_desk;
+
+    fw_frame(fw);
+    began = fw_now_ns();
+    do {
+        usleep(1000);
+        end = fw_now_ns();
+    } while (end - began < PATIENCE_NS &&
+             (end - began < ns || stacks_of_running_frame(fw, &frames_on_desk) == 0 ||
+              frames_on_desk > FW_DESK_FRAMES / 2));
+}
+
 static void a_long_frame_carries_stack_and_burst(void **state)
 {
     struct game *g = *state;
-    fw_context *fw = fw_start(&g->options);
+    fw_context *fw;
     uint64_t until;
 
+    g->options.hardware_period_ms = 60000; /* nothing but the burst is recorded */
+    fw = fw_start(&g->options);
+    long_frame(fw, 450 * MS);
     fw_frame(fw);
-    until = fw_now_ns() + 450 * MS;
-    while (fw_now_ns() < until)
-        usleep(1000);
-    fw_frame(fw);
-    until = fw_now_ns() + 2200 * MS; /* ten looks, 200 ms apart */
-    while (fw_now_ns() < until) {
+    until = fw_now_ns() + PATIENCE_NS;
+    while (fw_now_ns() < until && atomic_load(&g->looks) < 10) { /* looks, 200 ms apart */
         usleep(4000);
         fw_frame(fw);
     }
@@ -538,7 +581,7 @@ static void a_long_frame_carries_stack_and_burst(void **state)
     assert_string_equal(stack->thread, "main");
     assert_in_range(stack->n_frame, 3, 96);
     assert_in_range(count(log, FRAMEWATCH__PACKET__BODY_MODULE), 1, 64);
-    assert_in_range(burst, 8, 40); /* a busy machine may add janks of its own */
+    assert_true(burst >= 9); /* a slow machine may have recorded one look that is due anyhow */
 }
 
 static void a_row_of_long_frames_keeps_the_stacks_of_each(void **state)
@@ -549,11 +592,8 @@ static void a_row_of_long_frames_keeps_the_stacks_of_each(void **state)
 
     g->options.jank_stack_ms = 20;
     fw = fw_start(&g->options);
-    for (int i = 0; i < 31; i++) {
-        fw_frame(fw);
-        for (uint64_t until = fw_now_ns() + 60 * MS; fw_now_ns() < until;)
-            usleep(1000);
-    }
+    for (int i = 0; i < 31; i++)
+        long_frame(fw, 60 * MS);
     fw_frame(fw);
     fw_stop(fw);
 
@@ -561,7 +601,7 @@ static void a_row_of_long_frames_keeps_the_stacks_of_each(void **state)
     for (size_t i = 0; i < log->n_packet; i++)
         with_stack += log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_JANK &&
                       log->packet[i]->jank->n_sample > 0;
-    assert_in_range(with_stack, 28, 31);
+    assert_int_equal(with_stack, 31);
 }
 
 static void a_session_that_ends_within_a_long_frame_tells_it(void **state)

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #define MS 1000000ull
+#define PATIENCE_NS (120 * 1000 * MS) /* a machine may be busy with other things */
 
 struct fixture {
     struct fw_hook hook;
@@ -92,12 +93,12 @@ static size_t samples_on_desk(struct fixture *fx, uint64_t began)
 #define KEEP __attribute__((noinline, noclone))
 #endif
 
-/* Works until the frame has given that many stacks; false after 5 s. */
+/* Works until the frame has given that many stacks; false when it never does. */
 KEEP static bool work_until_sampled(struct fixture *fx, uint64_t began, size_t samples,
                                     void (*work)(void))
 {
     while (samples_on_desk(fx, began) < samples) {
-        if (fw_now_ns() - began > 5000 * MS)
+        if (fw_now_ns() - began > PATIENCE_NS)
             return false;
         work();
     }
@@ -132,7 +133,7 @@ static void a_long_frame_gives_stacks_while_it_lasts(void **state)
     present(fx);
     assert_true(fw_desk_take(&fx->desk, began, &fx->taken));
     assert_in_range(fx->taken.n, 2, FW_DESK_SAMPLES);
-    assert_in_range(fx->taken.sample[0].t_ns - began, 20 * MS, 4000 * MS);
+    assert_in_range(fx->taken.sample[0].t_ns - began, 20 * MS, PATIENCE_NS);
     assert_true(fx->taken.sample[1].t_ns - fx->taken.sample[0].t_ns >= 19 * MS);
     assert_true(mentions(fx, &fx->taken.sample[0], (const void *)work_until_sampled, 512));
     assert_true(atomic_load(&fx->dog.jank_ns) == began);
@@ -153,7 +154,7 @@ static void a_frame_gives_at_most_eight_stacks(void **state)
 static void short_frames_are_never_interrupted(void **state)
 {
     struct fixture *fx = *state;
-    uint64_t worst = 0, last = present(fx);
+    uint64_t worst = 0, last = present(fx), first = last;
 
     for (int i = 0; i < 150; i++) {
         usleep(4000);
@@ -163,10 +164,13 @@ static void short_frames_are_never_interrupted(void **state)
         last = now;
     }
     fw_hook_block(&fx->hook, FW_BLOCK_BACKGROUND);
-    if (worst < 19 * MS) { /* else the machine itself was too busy for short frames */
+    uint64_t end = fw_now_ns();
+    if (end - last > worst)
+        worst = end - last;
+    if (worst < 19 * MS) /* else the machine itself was too busy for short frames */
         assert_int_equal(atomic_load(&fx->dog.capture.sent), 0);
-        assert_in_range(atomic_load(&fx->dog.wakeups), 1, 60); /* not one a frame */
-    }
+    if (worst < 10 * MS) /* it sleeps for 20 ms less the age of the frame: not one a frame */
+        assert_in_range(atomic_load(&fx->dog.wakeups), 1, (end - first) / (10 * MS) + 2);
 }
 
 static void nothing_is_taken_in_the_background(void **state)
@@ -233,7 +237,7 @@ static void frames_full_of_malloc_and_dlopen_are_sampled_without_a_deadlock(void
 
     if (preload && strstr(preload, "vgpreload"))
         skip(); /* valgrind runs one thread at a time: nobody answers in 200 ms */
-    alarm(120); /* a deadlock ends the program */
+    alarm(800); /* a deadlock ends the program */
     for (int round = 0; round < 40; round++) {
         uint64_t began = present(fx);
 
@@ -250,17 +254,40 @@ static void a_main_thread_that_never_answers_ends_the_stacks_and_the_reason_is_t
 
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    present(fx);
-    for (uint64_t until = fw_now_ns() + 300 * MS; fw_now_ns() < until;)
-        nap();
-    for (uint64_t until = fw_now_ns() + 5000 * MS;
-         fw_now_ns() < until && !atomic_load(&fx->dog.off_reason);)
-        nap();
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS;
+         fw_now_ns() < until && !atomic_load(&fx->dog.off_reason);) {
+        present(fx); /* long frames, one after the other */
+        for (int i = 0; i < 60; i++)
+            nap();
+    }
     fw_watchdog_stop(&fx->dog);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     assert_string_equal(atomic_load(&fx->dog.off_reason), "the main thread does not answer");
     assert_non_null(strstr(fx->said, "does not answer"));
-    assert_in_range(atomic_load(&fx->dog.failures), 3, 10);
+    assert_true(atomic_load(&fx->dog.failures) >= 2);
+    assert_int_equal(atomic_load(&fx->dog.capture.sent), 1); /* they would queue up */
+}
+
+static void a_main_thread_that_answers_late_keeps_its_stacks(void **state)
+{
+    struct fixture *fx = *state;
+    sigset_t all, before;
+    uint64_t began;
+
+    sigfillset(&all);
+    for (int i = 0; i < 4; i++) {
+        uint64_t failures = atomic_load(&fx->dog.failures);
+
+        pthread_sigmask(SIG_BLOCK, &all, &before); /* as if it did not get the processor */
+        present(fx);
+        for (uint64_t until = fw_now_ns() + PATIENCE_NS;
+             fw_now_ns() < until && atomic_load(&fx->dog.failures) == failures;)
+            nap();
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    began = present(fx);
+    assert_true(work_until_sampled(fx, began, 1, nap));
+    assert_null(atomic_load(&fx->dog.off_reason));
 }
 
 #define DOG_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -274,6 +301,7 @@ int main(void)
         DOG_TEST(nothing_is_taken_in_the_background),
         DOG_TEST(a_frame_that_holds_the_loaders_lock_is_sampled),
         DOG_TEST(frames_full_of_malloc_and_dlopen_are_sampled_without_a_deadlock),
+        DOG_TEST(a_main_thread_that_answers_late_keeps_its_stacks),
         DOG_TEST(a_main_thread_that_never_answers_ends_the_stacks_and_the_reason_is_told),
     };
 

@@ -193,11 +193,15 @@ static bool await(struct fw_capture *c, unsigned timeout_ms)
     return atomic_load(&c->state) == FW_CAPTURE_DONE;
 }
 
+bool fw_capture_pending(struct fw_capture *c)
+{
+    return atomic_load(&c->sent) != atomic_load(&c->handled);
+}
+
 bool fw_capture_take(struct fw_capture *c, unsigned timeout_ms)
 {
     /* One signal at a time: they would queue up in a thread that does not run. */
-    if (!c->stack || atomic_load(&c->sent) != atomic_load(&c->handled) ||
-        atomic_load(&c->state) == FW_CAPTURE_COPYING)
+    if (!c->stack || fw_capture_pending(c) || atomic_load(&c->state) == FW_CAPTURE_COPYING)
         return false;
     atomic_store(&c->state, FW_CAPTURE_ASKED);
     atomic_fetch_add(&c->sent, 1);

@@ -40,5 +40,7 @@ struct fw_capture {
 const char *fw_capture_start(struct fw_capture *c);
 /* On the main thread, after the taker's last call. */
 void fw_capture_stop(struct fw_capture *c);
+/* A signal is on its way that the main thread has not answered yet. */
+bool fw_capture_pending(struct fw_capture *c);
 /* False: the main thread did not answer in time. Waits with no lock held. */
 bool fw_capture_take(struct fw_capture *c, unsigned timeout_ms);

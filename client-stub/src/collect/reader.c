@@ -15,12 +15,12 @@
 
 void fw_reader_init(struct fw_reader *r, const char *proc, const char *sys)
 {
-    *r = (struct fw_reader){.proc = proc, .sys = sys};
+    *r = (struct fw_reader){.proc = proc, .sys = sys, .slow_ms = FW_SLOW_MS};
 }
 
 void fw_reader_begin(struct fw_reader *r)
 {
-    r->deadline_ns = fw_now_ns() + FW_SLOW_MS * 1000000ull;
+    r->deadline_ns = fw_now_ns() + r->slow_ms * 1000000ull;
     r->slow = false;
     r->reason[0] = 0;
 }

@@ -2,7 +2,7 @@
  * reader: small files of /proc and /sys, read without ever hanging.
  *
  * A file is opened non-blocking and asked whether it is ready before it is read; what is not ready,
- * or takes longer than FW_SLOW_MS in all, is given up (slow). Both roots can be moved for tests.
+ * or takes longer than slow_ms in all, is given up (slow). Both roots can be moved for tests.
  * One thread at a time. The reason of the last failure stays in `reason`.
  */
 #pragma once
@@ -15,13 +15,14 @@
 
 struct fw_reader {
     const char *proc, *sys; /* "/proc", "/sys" */
+    unsigned slow_ms;       /* FW_SLOW_MS, unless a test needs more time */
     uint64_t deadline_ns;   /* of the collector that runs now */
     bool slow;
     char reason[FW_REASON_BYTES];
 };
 
 void fw_reader_init(struct fw_reader *r, const char *proc, const char *sys);
-/* A collector begins: it has FW_SLOW_MS from here on. */
+/* A collector begins: it has slow_ms from here on. */
 void fw_reader_begin(struct fw_reader *r);
 /* Whether the time is over; also sets slow. */
 bool fw_reader_late(struct fw_reader *r);

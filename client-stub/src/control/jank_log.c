@@ -107,7 +107,7 @@ static void write_stacks(struct fw_jank_log *l, struct fw_slice *s, struct fw_pe
 {
     if (!fw_desk_take(l->desk, p->began_ns, &l->taken))
         return;
-    for (unsigned i = 0; i < l->taken.n; i++) {
+    for (unsigned i = 0; i < l->taken.n && p->n_samples < FW_DESK_SAMPLES; i++) {
         uint32_t id = stack_id(l, s, &l->taken.sample[i]);
 
         if (id)
@@ -152,8 +152,10 @@ static void write_jank(struct fw_jank_log *l, struct fw_slice *s, const struct f
     fw_slice_check(s, fw_wire_jank(&s->raw, &jank));
 }
 
+/* Once more for stacks: on a busy machine the watchdog may have laid them down after the frame. */
 static void write_first(struct fw_jank_log *l, struct fw_slice *s)
 {
+    write_stacks(l, s, &l->pending[0]);
     write_jank(l, s, &l->pending[0]);
     memmove(l->pending, l->pending + 1, --l->n * sizeof *l->pending);
 }

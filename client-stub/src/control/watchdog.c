@@ -8,7 +8,7 @@
 
 #define STACK_BYTES (192u * 1024u)
 #define ANSWER_MS 200
-#define MAX_UNANSWERED 3
+#define SILENT_NS 3000000000ull  /* a signal that is not answered for so long never will be */
 #define NO_FRAME_NS 250000000ull /* until the first frame, or between two that are long done */
 #define HUNG_NS 1000000000ull    /* a frame that has given all its samples */
 #define NICE 5                   /* above the sampler: it must catch a frame while it lasts */
@@ -65,13 +65,14 @@ static void take_stack(struct fw_watchdog *w, uint64_t began_ns, bool first)
 {
     struct fw_desk_sample sample;
 
+    if (!fw_capture_pending(&w->capture))
+        w->silent_since_ns = fw_now_ns(); /* what was asked before was answered, late or not */
     if (!fw_capture_take(&w->capture, ANSWER_MS)) {
         atomic_fetch_add(&w->failures, 1);
-        if (++w->unanswered == MAX_UNANSWERED)
+        if (fw_now_ns() - w->silent_since_ns > SILENT_NS)
             switch_off(w, "the main thread does not answer");
         return;
     }
-    w->unanswered = 0;
     if (too_late(w, began_ns))
         return;
     if (first) /* only now: it takes longer than a short jank has left */

@@ -4,7 +4,8 @@
  * One thread. While frames flow it wakes about once in jank_stack_ms: it sleeps until the running
  * frame would be long, and by then another one usually runs. While nothing runs (background,
  * paused) it wakes once a second. It unwinds after the main thread has gone on; it never waits with
- * a lock held, and a main thread that does not answer in 200 ms is left alone.
+ * a lock held, and a main thread that does not answer in 200 ms is left alone: on a busy machine it
+ * may answer later, and only one that never does ends the stacks.
  */
 #pragma once
 #include "platform/linux/capture.h"
@@ -30,7 +31,7 @@ struct fw_watchdog {
     struct fw_capture capture;
     bool can_capture;
     const char *_Atomic off_reason; /* why stacks are not taken; NULL: they are */
-    unsigned unanswered;            /* in a row */
+    uint64_t silent_since_ns;       /* when the oldest unanswered signal was sent */
     _Atomic uint64_t failures;
     _Atomic bool stop;
     _Atomic uint64_t wakeups, cpu_us;

@@ -27,7 +27,7 @@ def tus(url=ENDPOINT):
 
 
 def offset_of(url):
-    answer = requests.head(url, headers={**HEADERS, "Tus-Resumable": "1.0.0"}, timeout=20)
+    answer = requests.head(url, headers={**HEADERS, "Tus-Resumable": "1.0.0"}, timeout=120)
     return int(answer.headers["Upload-Offset"]) if answer.status_code == 200 else -answer.status_code
 
 
