@@ -1,3 +1,4 @@
+#include "src/collect/collectors.h"
 #include "src/control/config.h"
 #include "src/control/json.h"
 #include "src/report/policy.h"
@@ -31,9 +32,11 @@ static bool parse(struct fw_config *c, const char *json)
 
 static const char whole[] =
     "{\"version\": 3, \"enabled\": false, \"metrics\": {\"frames\": false, \"hardware\": false,"
-    "\"stacks\": false, \"steps\": false, \"positions\": false}, \"hardware_period_ms\": 2000,"
+    "\"stacks\": false, \"steps\": false, \"positions\": false, \"memory\": false,"
+    "\"host\": false, \"cpu\": true}, \"hardware_period_ms\": 2000,"
     "\"slice_ms\": 10000, \"jank_stack_ms\": 250, \"scenes\": [\"battle/*\", \"city/harbour\"],"
-    "\"upload\": {\"daily_bytes\": 5, \"wifi_only\": false}, \"config_period_s\": 60}";
+    "\"upload\": {\"daily_bytes\": 5, \"monthly_bytes\": 6, \"wifi_only\": false}, "
+    "\"config_period_s\": 60}";
 
 static void every_field_is_read(void **state)
 {
@@ -50,6 +53,8 @@ static void every_field_is_read(void **state)
     assert_string_equal(c.scene[1], "city/harbour");
     assert_false(c.all_scenes);
     assert_int_equal(c.daily_bytes, 5);
+    assert_int_equal(c.monthly_bytes, 6);
+    assert_int_equal(c.collectors_off, 1u << FW_MEMORY | 1u << FW_HOST);
     assert_false(c.wifi_only);
     assert_int_equal(c.config_period_s, 60);
 }
@@ -235,20 +240,37 @@ static int tear_down(void **state)
 
 #define DAY 86400000ll
 
-static void only_wifi_and_wire_carry_everything(void **state)
+static struct fw_allowance may(const struct fw_config *c, fw_network network, int charging)
 {
     struct fw_budget b = {0};
+
+    return fw_may_send(c, network, charging, &b, DAY);
+}
+
+static void wifi_and_wire_carry_everything_and_others_summaries(void **state)
+{
     struct fw_config c;
 
     (void)state;
     fw_config_init(&c);
-    assert_true(fw_may_send(&c, FW_NETWORK_WIFI, &b, DAY) == UINT64_MAX);
-    assert_true(fw_may_send(&c, FW_NETWORK_WIRED, &b, DAY) == UINT64_MAX);
-    assert_int_equal(fw_may_send(&c, FW_NETWORK_CELLULAR, &b, DAY), 0);
-    assert_int_equal(fw_may_send(&c, FW_NETWORK_UNKNOWN, &b, DAY), 0);
-    assert_int_equal(fw_may_send(&c, FW_NETWORK_NONE, &b, DAY), 0);
+    assert_true(may(&c, FW_NETWORK_WIFI, 0).files);
+    assert_true(may(&c, FW_NETWORK_WIFI, 0).bytes == UINT64_MAX);
+    assert_true(may(&c, FW_NETWORK_WIRED, -1).bytes == UINT64_MAX);
+    assert_true(may(&c, FW_NETWORK_CELLULAR, 0).summaries);
+    assert_false(may(&c, FW_NETWORK_CELLULAR, 0).files);
+    assert_false(may(&c, FW_NETWORK_UNKNOWN, -1).files);
+    assert_true(may(&c, FW_NETWORK_CELLULAR, 1).files);
+    assert_int_equal(may(&c, FW_NETWORK_CELLULAR, 1).bytes, c.daily_bytes);
+    assert_false(may(&c, FW_NETWORK_NONE, 1).summaries);
+    c.wifi_only = false;
+    assert_true(may(&c, FW_NETWORK_CELLULAR, 0).files);
     c.enabled = false;
-    assert_int_equal(fw_may_send(&c, FW_NETWORK_WIFI, &b, DAY), 0);
+    assert_false(may(&c, FW_NETWORK_WIFI, 1).files || may(&c, FW_NETWORK_WIFI, 1).summaries);
+}
+
+static uint64_t left(const struct fw_config *c, const struct fw_budget *b, int64_t wall_ms)
+{
+    return fw_may_send(c, FW_NETWORK_CELLULAR, 0, b, wall_ms).bytes;
 }
 
 static void a_metered_day_has_a_budget_that_outlives_the_launch(void **state)
@@ -258,19 +280,53 @@ static void a_metered_day_has_a_budget_that_outlives_the_launch(void **state)
     struct fw_config c;
 
     fw_config_init(&c);
-    c.wifi_only = false;
     c.daily_bytes = 1000;
     fw_budget_load(&b, &f->store);
-    assert_int_equal(fw_may_send(&c, FW_NETWORK_CELLULAR, &b, 5 * DAY), 1000);
+    assert_int_equal(left(&c, &b, 5 * DAY), 1000);
     fw_budget_spend(&b, &f->store, 5 * DAY, 600);
     fw_budget_load(&b, &f->store);
-    assert_int_equal(fw_may_send(&c, FW_NETWORK_CELLULAR, &b, 5 * DAY + 7), 400);
+    assert_int_equal(left(&c, &b, 5 * DAY + 7), 400);
     fw_budget_spend(&b, &f->store, 5 * DAY + 8, 500);
-    assert_int_equal(fw_may_send(&c, FW_NETWORK_CELLULAR, &b, 5 * DAY + 9), 0);
-    assert_int_equal(fw_may_send(&c, FW_NETWORK_CELLULAR, &b, 6 * DAY), 1000);
+    assert_int_equal(left(&c, &b, 5 * DAY + 9), 0);
+    assert_int_equal(left(&c, &b, 6 * DAY), 1000);
     assert_true(fw_store_write(&f->store, "budget", "rubbish", 7));
     fw_budget_load(&b, &f->store);
-    assert_int_equal(b.bytes, 0);
+    assert_int_equal(b.day_bytes, 0);
+}
+
+static void a_month_has_one_too(void **state)
+{
+    struct folder *f = *state;
+    struct fw_budget b;
+    struct fw_config c;
+
+    fw_config_init(&c);
+    c.daily_bytes = 1000;
+    c.monthly_bytes = 2500;
+    fw_budget_load(&b, &f->store);
+    for (int64_t day = 0; day < 2; day++)
+        fw_budget_spend(&b, &f->store, day * DAY, 1000);
+    fw_budget_load(&b, &f->store);
+    assert_int_equal(left(&c, &b, 2 * DAY), 500);
+    fw_budget_spend(&b, &f->store, 2 * DAY, 500);
+    assert_int_equal(left(&c, &b, 30 * DAY), 0); /* 31 January 1970 */
+    assert_int_equal(left(&c, &b, 31 * DAY), 1000);
+}
+
+static void a_clock_set_back_opens_no_new_day(void **state)
+{
+    struct folder *f = *state;
+    struct fw_budget b;
+    struct fw_config c;
+
+    fw_config_init(&c);
+    c.daily_bytes = 1000;
+    fw_budget_load(&b, &f->store);
+    fw_budget_spend(&b, &f->store, 900 * DAY, 1000);
+    assert_int_equal(left(&c, &b, 5 * DAY), 0);
+    fw_budget_spend(&b, &f->store, 5 * DAY, 0);
+    assert_int_equal(left(&c, &b, 5 * DAY), 0);
+    assert_int_equal(left(&c, &b, 6 * DAY), 1000); /* and a clock once far ahead locks nobody out */
 }
 
 /* Fetching. */
@@ -362,7 +418,9 @@ int main(void)
         cmocka_unit_test(any_truncation_and_mutation_is_survived),
         cmocka_unit_test(texts_are_decoded),
         cmocka_unit_test(patterns_choose_scenes),
-        cmocka_unit_test(only_wifi_and_wire_carry_everything),
+        cmocka_unit_test(wifi_and_wire_carry_everything_and_others_summaries),
+        cmocka_unit_test_setup_teardown(a_month_has_one_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_clock_set_back_opens_no_new_day, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_metered_day_has_a_budget_that_outlives_the_launch, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(

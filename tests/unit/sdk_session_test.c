@@ -497,17 +497,28 @@ static void only_wanted_scenes_are_recorded(void **state)
     assert_int_equal(count(log, FRAMEWATCH__PACKET__BODY_POSITION), 0);
 }
 
-static void a_metered_network_carries_the_configuration_only(void **state)
+static void a_metered_network_carries_the_configuration_and_a_summary(void **state)
 {
     struct game *g = *state;
     fw_context *fw;
 
     g->network = FW_NETWORK_CELLULAR;
     fw = fw_start(&g->options);
-    play(fw, fw_now_ns(), 20);
+    fw_scene(fw, "battle", "frost", NULL, 0);
+    uint64_t t = play(fw, fw_now_ns(), 20);
+    play(fw, t + 300 * MS, 20);
     fw_stop(fw);
-    assert_int_equal(g->n_uploads, 0);
-    assert_int_equal(g->requests, 1);
+    assert_int_equal(g->n_uploads, 1);
+    assert_in_range(g->upload[0].length, 100, FW_SUMMARY_BYTES);
+
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    const Framewatch__Summary *s = nth(log, FRAMEWATCH__PACKET__BODY_SUMMARY, 0)->summary;
+    assert_int_equal(log->n_packet, 2);
+    assert_int_equal(s->frames, 39);
+    assert_int_equal(s->normal_janks, 1);
+    assert_int_equal(s->frame_max_us, 301000);
+    assert_int_equal(s->n_scene, 1);
+    assert_string_equal(s->scene[0]->map, "frost");
 }
 
 /* Stacks of the running frame that lie on the desk, and frames there that nobody has taken yet. */
@@ -743,7 +754,7 @@ int main(int argc, char **argv)
         GAME_TEST(the_kill_switch_records_and_sends_nothing),
         GAME_TEST(metrics_that_are_off_are_absent),
         GAME_TEST(only_wanted_scenes_are_recorded),
-        GAME_TEST(a_metered_network_carries_the_configuration_only),
+        GAME_TEST(a_metered_network_carries_the_configuration_and_a_summary),
         GAME_TEST(a_long_frame_carries_stack_and_burst),
         GAME_TEST(a_row_of_long_frames_keeps_the_stacks_of_each),
         GAME_TEST(a_session_that_ends_within_a_long_frame_tells_it),

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SESSION_DIGITS 32u
 #define STEM_BYTES 37u /* 32 hex digits, '-', 4 digits */
 #define HEX "0123456789abcdef"
 #define MAX_PATH_BYTES 1024
@@ -100,7 +101,7 @@ bool fw_store_write(struct fw_store *s, const char *name, const void *bytes, siz
     return ok;
 }
 
-static bool read_install_id(struct fw_store *s, char out[FW_INSTALL_BYTES])
+bool fw_store_known_install(struct fw_store *s, char out[FW_INSTALL_BYTES])
 {
     char text[FW_INSTALL_BYTES + 1];
     struct fw_buf b;
@@ -119,7 +120,7 @@ bool fw_store_install_id(struct fw_store *s, char out[FW_INSTALL_BYTES])
 {
     unsigned char random[16];
 
-    if (read_install_id(s, out))
+    if (fw_store_known_install(s, out))
         return true;
     fw_random(random, sizeof random);
     for (size_t i = 0; i < sizeof random; i++)
@@ -128,6 +129,53 @@ bool fw_store_install_id(struct fw_store *s, char out[FW_INSTALL_BYTES])
         return true;
     fw_log_say(s->log, FW_LOG_ERROR, "storage folder: cannot write: %s", strerror(errno));
     return false;
+}
+
+/* Lines of FW_INSTALL_BYTES, newline included; what is no id is skipped by its length. */
+static size_t read_forgotten(struct fw_store *s, char text[FW_MAX_FORGOTTEN * FW_INSTALL_BYTES])
+{
+    struct fw_buf b;
+
+    fw_buf_over(&b, text, FW_MAX_FORGOTTEN * FW_INSTALL_BYTES);
+    return fw_store_read(s, "forget", &b) ? b.len / FW_INSTALL_BYTES : 0;
+}
+
+void fw_store_forget(struct fw_store *s, const char *install)
+{
+    char text[FW_MAX_FORGOTTEN * FW_INSTALL_BYTES];
+    size_t n = read_forgotten(s, text);
+
+    if (n == FW_MAX_FORGOTTEN)
+        memmove(text, text + FW_INSTALL_BYTES, --n * FW_INSTALL_BYTES);
+    memcpy(text + n * FW_INSTALL_BYTES, install, FW_INSTALL_BYTES - 1);
+    text[(n + 1) * FW_INSTALL_BYTES - 1] = '\n';
+    fw_store_write(s, "forget", text, (n + 1) * FW_INSTALL_BYTES);
+}
+
+bool fw_store_first_forgotten(struct fw_store *s, char out[FW_INSTALL_BYTES])
+{
+    char text[FW_MAX_FORGOTTEN * FW_INSTALL_BYTES];
+
+    if (!read_forgotten(s, text) || strspn(text, HEX) != FW_INSTALL_BYTES - 1)
+        return false;
+    memcpy(out, text, FW_INSTALL_BYTES - 1);
+    out[FW_INSTALL_BYTES - 1] = 0;
+    return true;
+}
+
+void fw_store_erased(struct fw_store *s, const char *install)
+{
+    char text[FW_MAX_FORGOTTEN * FW_INSTALL_BYTES];
+    size_t n = read_forgotten(s, text), kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(text + i * FW_INSTALL_BYTES, install, FW_INSTALL_BYTES - 1) != 0)
+            memmove(text + kept++ * FW_INSTALL_BYTES, text + i * FW_INSTALL_BYTES,
+                    FW_INSTALL_BYTES);
+    if (!kept)
+        unlinkat(s->dir, "forget", 0);
+    else
+        fw_store_write(s, "forget", text, kept * FW_INSTALL_BYTES);
 }
 
 int fw_crash_file_begin(struct fw_store *s, const char *session, const void *head, size_t n)
@@ -256,7 +304,7 @@ static int by_age(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-size_t fw_store_list(struct fw_store *s, struct fw_file out[FW_LIST_MAX])
+static size_t list(struct fw_store *s, const char *suffix, struct fw_file out[FW_LIST_MAX])
 {
     DIR *d = open_listing(s);
     struct dirent *entry;
@@ -264,7 +312,7 @@ size_t fw_store_list(struct fw_store *s, struct fw_file out[FW_LIST_MAX])
     size_t n = 0;
 
     while (d && n < FW_LIST_MAX && (entry = readdir(d))) {
-        if (!fw_file_is(entry->d_name, ".fws") ||
+        if (!fw_file_is(entry->d_name, suffix) ||
             fstatat(s->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
         memcpy(out[n].name, entry->d_name, strlen(entry->d_name) + 1);
@@ -278,6 +326,36 @@ size_t fw_store_list(struct fw_store *s, struct fw_file out[FW_LIST_MAX])
     return n;
 }
 
+size_t fw_store_list(struct fw_store *s, struct fw_file out[FW_LIST_MAX])
+{
+    return list(s, ".fws", out);
+}
+
+size_t fw_store_list_summaries(struct fw_store *s, struct fw_file out[FW_LIST_MAX])
+{
+    return list(s, ".sum", out);
+}
+
+void fw_store_drop_summaries(struct fw_store *s, const char *name)
+{
+    struct fw_file file[FW_LIST_MAX];
+    size_t n = fw_store_list_summaries(s, file);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(file[i].name, name, SESSION_DIGITS))
+            fw_store_remove(s, file[i].name);
+}
+
+bool fw_store_write_summary(struct fw_store *s, const char *session, unsigned version,
+                            const void *bytes, size_t n)
+{
+    char name[FW_FILE_NAME_BYTES];
+
+    snprintf(name, sizeof name, "%.32s-%04u.sum", session, FW_SUMMARY_PART(version));
+    fw_store_drop_summaries(s, session);
+    return fw_store_write(s, name, bytes, n);
+}
+
 void fw_store_remove(struct fw_store *s, const char *name)
 {
     char state[FW_FILE_NAME_BYTES];
@@ -287,11 +365,11 @@ void fw_store_remove(struct fw_store *s, const char *name)
     unlinkat(s->dir, state, 0);
 }
 
-void fw_store_trim(struct fw_store *s, int64_t now_ms)
+static uint64_t trim(struct fw_store *s, const char *suffix, int64_t now_ms)
 {
     struct fw_file file[FW_LIST_MAX];
     uint64_t bytes = 0, dropped = 0;
-    size_t n = fw_store_list(s, file);
+    size_t n = list(s, suffix, file);
 
     for (size_t i = 0; i < n; i++)
         bytes += file[i].bytes;
@@ -303,6 +381,14 @@ void fw_store_trim(struct fw_store *s, int64_t now_ms)
         bytes -= file[i].bytes;
         dropped++;
     }
+    return dropped;
+}
+
+void fw_store_trim(struct fw_store *s, int64_t now_ms)
+{
+    uint64_t dropped = trim(s, ".fws", now_ms);
+
+    trim(s, ".sum", now_ms);
     if (!dropped)
         return;
     atomic_fetch_add(&s->dropped_files, dropped);

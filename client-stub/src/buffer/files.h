@@ -3,10 +3,11 @@
  *
  *   SESSION-PART.open   being written, locked with flock() by its process
  *   SESSION-PART.fws    finished, waiting for upload
+ *   SESSION-PART.sum    a summary of the session so far, for a metered network; PART 5000, 5002 …
  *   SESSION-9000.crash  open for what a crash leaves (crash_record.h), locked likewise
  *   SESSION-PART.state  how far its upload has come
  *   install             the install id, made once
- *   config, budget      small files, replaced whole
+ *   config, budget, forget   small files, replaced whole
  *
  * SESSION is 32 hex digits, PART four decimal ones. The lock ends with its process, so a .open file
  * that can be locked belongs to a session that crashed or was killed: recover.h finishes it.
@@ -44,10 +45,18 @@ void fw_store_close(struct fw_store *s);
 /* Deletes every file of the SDK's, but for the request to the server to do the same. */
 void fw_store_clear(struct fw_store *s);
 bool fw_store_install_id(struct fw_store *s, char out[FW_INSTALL_BYTES]);
+/* The same without making one: false if there is none. */
+bool fw_store_known_install(struct fw_store *s, char out[FW_INSTALL_BYTES]);
 
 /* Small files; a write replaces the old content whole or not at all. */
 bool fw_store_read(struct fw_store *s, const char *name, struct fw_buf *out);
 bool fw_store_write(struct fw_store *s, const char *name, const void *bytes, size_t n);
+
+/* Installs that the server is to forget ("forget", a line each, the newest kept). */
+#define FW_MAX_FORGOTTEN 16u
+void fw_store_forget(struct fw_store *s, const char *install);
+bool fw_store_first_forgotten(struct fw_store *s, char out[FW_INSTALL_BYTES]); /* false: none */
+void fw_store_erased(struct fw_store *s, const char *install);
 
 /* The file being written. */
 struct fw_part {
@@ -77,9 +86,19 @@ struct fw_file {
 #define FW_LIST_MAX 96
 /* Finished files, oldest first, at most FW_LIST_MAX. */
 size_t fw_store_list(struct fw_store *s, struct fw_file out[FW_LIST_MAX]);
+/* The same of summaries. */
+size_t fw_store_list_summaries(struct fw_store *s, struct fw_file out[FW_LIST_MAX]);
 void fw_store_remove(struct fw_store *s, const char *name); /* and its .state */
-/* Deletes what is past FW_STORE_MAX_*, oldest first, and counts it. */
+/* Deletes what is past FW_STORE_MAX_*, oldest first, and counts it; of summaries too. */
 void fw_store_trim(struct fw_store *s, int64_t now_ms);
+
+/* Replaces the session's summary; `version` grows. Part numbers leave gaps, because consecutive
+ * parts mean unbroken time. */
+#define FW_SUMMARY_PART(version) (5000u + 2u * (version) % 4000u)
+bool fw_store_write_summary(struct fw_store *s, const char *session, unsigned version,
+                            const void *bytes, size_t n);
+/* The summaries of the session that `name` is a file of: their time is over. */
+void fw_store_drop_summaries(struct fw_store *s, const char *name);
 
 /* NAME.fws -> NAME.state and the like. */
 void fw_file_sibling(const char *name, const char *suffix, char out[FW_FILE_NAME_BYTES]);

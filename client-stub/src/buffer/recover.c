@@ -186,6 +186,9 @@ static bool orphan_state(const struct fw_store *s, const char *name)
     if (!fw_file_is(name, ".state"))
         return false;
     fw_file_sibling(name, ".fws", file);
+    if (faccessat(s->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return false;
+    fw_file_sibling(name, ".sum", file);
     return faccessat(s->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
 }
 

@@ -51,7 +51,7 @@ static bool read_storage(struct fw_collectors *c, struct fw_wire_hardware *out)
 
 static bool read_host(struct fw_collectors *c, struct fw_wire_hardware *out)
 {
-    return fw_host_read(&c->host, &c->reader, out);
+    return fw_host_read(&c->host, c->unwanted, out);
 }
 
 static const struct {

@@ -78,7 +78,8 @@ struct fw_host {
     void (*values)(void *user, fw_host_values *values); /* NULL: none */
     void *user;
 };
-bool fw_host_read(struct fw_host *h, struct fw_reader *r, struct fw_wire_hardware *out);
+/* unwanted: bits of enum fw_collector, whose kinds of values are then not taken from the host. */
+bool fw_host_read(struct fw_host *h, uint32_t unwanted, struct fw_wire_hardware *out);
 
 /* Skin, or else SoC, temperature: zones are numbered differently on every phone, so they are
  * probed: the best-named zone whose value makes sense (20 to 90 degrees C), else the first that

@@ -1,5 +1,6 @@
 #include "src/control/config.h"
 
+#include "src/collect/collectors.h"
 #include "src/control/json.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ void fw_config_init(struct fw_config *c)
         .config_period_s = 3600,
         .all_scenes = true,
         .daily_bytes = 2097152,
+        .monthly_bytes = 20971520,
         .wifi_only = true,
     };
 }
@@ -32,6 +34,21 @@ static int64_t clamped(struct fw_json *j, int64_t low, int64_t high, int64_t oth
 
     fw_json_i64(j, &value);
     return value < low ? low : value > high ? high : value;
+}
+
+/* A collector by its name. */
+static void read_collector(struct fw_json *j, struct fw_config *c, const char *key)
+{
+    bool wanted = true;
+
+    for (enum fw_collector i = 0; i < FW_COLLECTORS; i++) {
+        if (strcmp(key, fw_collector_name(i)) != 0)
+            continue;
+        fw_json_bool(j, &wanted);
+        c->collectors_off = (c->collectors_off & ~(1u << i)) | (wanted ? 0 : 1u << i);
+        return;
+    }
+    fw_json_skip(j);
 }
 
 static void read_metrics(struct fw_json *j, struct fw_config *c)
@@ -53,7 +70,7 @@ static void read_metrics(struct fw_json *j, struct fw_config *c)
         if (metric)
             fw_json_bool(j, metric);
         else
-            fw_json_skip(j);
+            read_collector(j, c, key);
     }
 }
 
@@ -69,6 +86,8 @@ static void read_upload(struct fw_json *j, struct fw_config *c)
     while (fw_json_key(j, key, sizeof key)) {
         if (!strcmp(key, "daily_bytes"))
             c->daily_bytes = (uint64_t)clamped(j, 0, 1073741824, (int64_t)c->daily_bytes);
+        else if (!strcmp(key, "monthly_bytes"))
+            c->monthly_bytes = (uint64_t)clamped(j, 0, 34359738368, (int64_t)c->monthly_bytes);
         else if (!strcmp(key, "wifi_only"))
             fw_json_bool(j, &c->wifi_only);
         else

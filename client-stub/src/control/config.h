@@ -14,12 +14,13 @@ struct fw_config {
     int64_t version;
     bool enabled;
     bool frames, hardware, stacks, steps, positions;
+    uint32_t collectors_off; /* bit i: enum fw_collector i is not wanted */
     uint32_t hardware_period_ms, slice_ms, jank_stack_ms, config_period_s;
     bool all_scenes; /* "*" is among the patterns */
     char scene[FW_MAX_SCENES][FW_PATTERN_BYTES];
     size_t n_scenes;
-    uint64_t daily_bytes;
-    bool wifi_only;
+    uint64_t daily_bytes, monthly_bytes; /* over metered networks */
+    bool wifi_only; /* whole files over a metered network only while charging */
 };
 
 void fw_config_init(struct fw_config *c); /* the defaults */

@@ -125,6 +125,9 @@ static bool set_up_uploader(struct fw_context *fw, const fw_options *o)
     u->install = fw->install;
     u->network = o->network;
     u->network_user = o->user;
+    u->session = fw->who.session;
+    u->hook = &fw->hook;
+    u->jank_ns = &fw->watchdog.jank_ns;
     u->on_config = on_config;
     u->on_config_user = &fw->recorder;
     base_config(&u->base, o);
@@ -251,6 +254,51 @@ static bool begin_session(struct fw_context *fw)
     return false;
 }
 
+/* The thread that has the server forget; without one, nothing. */
+static void end_eraser(struct fw_context *fw)
+{
+    if (atomic_load(&fw->live) || fw->store.dir < 0)
+        return;
+    fw_uploader_stop(&fw->uploader, fw->erasing && fw->options.flags & FW_UPLOAD_AT_STOP);
+    fw_uploader_fini(&fw->uploader);
+    fw_transport_curl_free(fw->curl);
+    fw_store_close(&fw->store);
+    fw->curl = NULL;
+    fw->erasing = false;
+}
+
+/* Without a session only the uploader runs, and only to have the server forget. */
+static void start_eraser(struct fw_context *fw)
+{
+    forget_session(fw);
+    fw->uploader.waker.fd = fw->uploader.done.fd = -1;
+    if (fw->options.flags & FW_NO_UPLOAD ||
+        !fw_store_find(&fw->store, fw->options.storage_path, &fw->log))
+        return;
+    if (set_up_uploader(fw, &fw->options)) {
+        fw->uploader.erase_only = true;
+        fw->erasing = fw_uploader_start(&fw->uploader);
+    }
+    if (!fw->erasing)
+        end_eraser(fw);
+}
+
+/* For consent. Only what an earlier launch owes the player is done. */
+static bool wait(struct fw_context *fw)
+{
+    char install[FW_INSTALL_BYTES];
+    struct fw_store store;
+    bool owes = false;
+
+    if (fw_store_find(&store, fw->options.storage_path, &fw->log)) {
+        owes = fw_store_first_forgotten(&store, install);
+        fw_store_close(&store);
+    }
+    if (owes)
+        start_eraser(fw);
+    return true;
+}
+
 static void free_context(struct fw_context *fw)
 {
     free(fw->texts);
@@ -279,8 +327,9 @@ fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots)
     fw->options = o;
     fw->roots = *roots;
     fw->main_tid = my_tid();
+    fw->store.dir = -1;
     fw_hook_block(&fw->hook, FW_BLOCK_CONSENT);
-    if (keep_texts(fw) && (o.flags & FW_WAIT_FOR_CONSENT || begin_session(fw)))
+    if (keep_texts(fw) && (o.flags & FW_WAIT_FOR_CONSENT ? wait(fw) : begin_session(fw)))
         return fw;
     free_context(fw);
     return NULL;
@@ -297,20 +346,25 @@ void fw_stop(fw_context *fw)
         return;
     if (atomic_load(&fw->live))
         end_session(fw, true);
+    end_eraser(fw);
     free_context(fw);
 }
 
 /* Consent. */
 
-/* What this device holds of the install, the session that runs included. */
-static void delete_all(struct fw_context *fw)
+/* What this device holds of the install, the session that runs included. remember: for the server
+ * to be asked to delete its part. */
+static void delete_all(struct fw_context *fw, bool remember)
 {
+    char install[FW_INSTALL_BYTES];
     struct fw_store store;
 
     if (atomic_load(&fw->live))
         end_session(fw, false);
     if (!fw_store_find(&store, fw->options.storage_path, &fw->log))
         return;
+    if (remember && fw_store_known_install(&store, install))
+        fw_store_forget(&store, install);
     fw_store_clear(&store);
     fw_store_close(&store);
 }
@@ -319,10 +373,12 @@ void fw_consent(fw_context *fw, int given)
 {
     if (!fw)
         return;
-    if (!given)
-        delete_all(fw);
-    else if (!atomic_load(&fw->live))
+    if (!given) {
+        delete_all(fw, false);
+    } else if (!atomic_load(&fw->live)) {
+        end_eraser(fw);
         begin_session(fw);
+    }
 }
 
 void fw_reset_install_id(fw_context *fw)
@@ -331,9 +387,18 @@ void fw_reset_install_id(fw_context *fw)
         return;
 
     bool live = atomic_load(&fw->live);
-    delete_all(fw);
+    delete_all(fw, false);
     if (live)
         begin_session(fw);
+}
+
+void fw_delete_data(fw_context *fw)
+{
+    if (!fw)
+        return;
+    end_eraser(fw);
+    delete_all(fw, true);
+    start_eraser(fw);
 }
 
 /* Calls that need a session, from any thread: false without one, else leave() ends them. */

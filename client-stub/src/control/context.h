@@ -27,6 +27,7 @@ struct fw_context {
     struct fw_transport_curl *curl; /* NULL with a transport of the game's */
     char install[FW_INSTALL_BYTES];
     char server_url[FW_URL_BYTES], api_key[256];
+    bool erasing; /* no session, but the uploader asks the server to forget */
 
     /* from fw_start() to fw_stop() */
     struct fw_log log;

@@ -122,6 +122,21 @@ static bool have_part(struct fw_recorder *r, uint64_t now)
     return true;
 }
 
+/* Between two slices: the compressor and its room are free. */
+static void write_summary(struct fw_recorder *r, uint64_t now)
+{
+    unsigned char bytes[HEADER_BYTES];
+    struct fw_buf header;
+
+    fw_buf_over(&header, bytes, sizeof bytes);
+    make_header(r, &header, FW_SUMMARY_PART(r->summaries), now);
+    fw_buf_reset(&r->slice.packed);
+    if (!header.failed && fw_summary_pack(&r->summary, t_us(r, now), header.at, header.len,
+                                          r->slice.zstd, &r->slice.packed))
+        fw_store_write_summary(r->store, r->who->session, r->summaries++, r->slice.packed.at,
+                               r->slice.packed.len);
+}
+
 static void finish_part(struct fw_recorder *r)
 {
     fw_part_finish(r->store, &r->part);
@@ -232,6 +247,7 @@ static void enter_scene(struct fw_recorder *r)
     if (wanted != r->wants_scene)
         break_row(r);
     r->wants_scene = wanted;
+    fw_summary_scene(&r->summary, t_us(r, r->event.t_ns), scene.mode, scene.map);
     r->scene = scene;
     update_stacks(r);
 }
@@ -242,6 +258,7 @@ static void enter(struct fw_recorder *r, bool background)
 
     break_row(r);
     fw_slice_check(&r->slice, fw_wire_lifecycle(&r->slice.raw, t_us(r, r->event.t_ns), kind, 0));
+    fw_summary_foreground(&r->summary, t_us(r, r->event.t_ns), !background);
     r->background = background;
     r->rotate |= background;
     r->burst_left = 0;
@@ -324,8 +341,10 @@ static void take_frame(struct fw_recorder *r, uint64_t slot, uint64_t now)
         break_row(r);
         return;
     }
-    if (r->last_present_ns && present > r->last_present_ns)
+    if (r->last_present_ns && present > r->last_present_ns) {
         note_long_frame(r, r->last_present_ns, present - r->last_present_ns, now);
+        fw_summary_frame(&r->summary, (present - r->last_present_ns) / 1000);
+    }
     fw_slice_present(&r->slice, t_us(r, present));
     r->last_present_ns = present;
 }
@@ -397,8 +416,12 @@ static void look(struct fw_recorder *r, uint64_t now, bool burst, bool record)
         h.gpu_time_us = gpu;
     if (record && r->options->network)
         h.network = r->options->network(r->options->user);
-    if (record)
+    if (record) {
         fw_slice_check(&r->slice, fw_wire_hardware(&r->slice.raw, &h));
+        fw_summary_hardware(&r->summary, &h);
+        if (h.charging != FW_ABSENT)
+            fw_uploader_charging(r->uploader, h.charging == 1);
+    }
     fw_jank_log_look(&r->janks, &h, record);
 }
 
@@ -442,6 +465,13 @@ static void notice_sleep(struct fw_recorder *r)
 
 /* Configuration. */
 
+/* What is not recorded is not the summary's either. */
+static void count_from_here(struct fw_recorder *r, uint64_t now, bool enabled)
+{
+    fw_summary_foreground(&r->summary, t_us(r, now), enabled && !r->background);
+    fw_summary_scene(&r->summary, t_us(r, now), r->scene.mode, r->scene.map);
+}
+
 static void apply_config(struct fw_recorder *r, const struct fw_config *config, uint64_t now)
 {
     bool was_enabled = r->config.enabled;
@@ -450,7 +480,10 @@ static void apply_config(struct fw_recorder *r, const struct fw_config *config, 
         write_slice(r, now);
         finish_part(r);
     }
+    if (r->started && was_enabled != config->enabled)
+        count_from_here(r, now, config->enabled);
     r->config = *config;
+    r->collectors.unwanted = config->collectors_off;
     break_row(r);
     r->wants_scene = fw_config_wants_scene(config, r->scene.mode, r->scene.map);
     r->next_look_ns = now;
@@ -509,6 +542,7 @@ static void begin(struct fw_recorder *r)
     now = fw_now_ns();
     apply_config(r, &stored.config, now);
     r->slice_began_ns = now;
+    count_from_here(r, now, r->config.enabled);
     r->started = true;
     atomic_fetch_add(&r->turns, 1);
     if (r->config.enabled) {
@@ -542,6 +576,7 @@ static void rotate_if_due(struct fw_recorder *r, uint64_t now)
     if (!r->rotate && !old)
         return;
     r->rotate = false;
+    write_summary(r, now);
     finish_part(r);
     have_part(r, now); /* so that a kill in the background is seen at the next launch */
 }
@@ -687,6 +722,7 @@ static void end(struct fw_recorder *r)
     add_self_report(r, now);
     fw_slice_check(&r->slice, fw_wire_end(&r->slice.raw, t_us(r, now), FW_END_STOPPED));
     store_slice(r, now);
+    write_summary(r, now);
     finish_part(r);
 }
 
@@ -716,6 +752,7 @@ bool fw_recorder_prepare(struct fw_recorder *r)
     atomic_store(&r->turns, 1); /* until begin() is over */
     r->config = r->base;
     r->wants_scene = true;
+    fw_summary_init(&r->summary);
     r->background = fw_hook_is_blocked_by(r->hook, FW_BLOCK_BACKGROUND);
     fw_jank_log_init(&r->janks, r->desk, r->who->start_ns);
     return fw_slice_init(&r->slice) && fw_waker_init(&r->waker);

@@ -17,6 +17,7 @@
 #include "src/collect/frame.h"
 #include "src/control/config.h"
 #include "src/control/jank_log.h"
+#include "src/control/summary.h"
 #include "src/control/watchdog.h"
 #include "src/report/uploader.h"
 
@@ -66,6 +67,8 @@ struct fw_recorder {
     unsigned next_part;
     uint64_t part_began_ns, slice_began_ns;
     struct fw_jank_log janks;
+    struct fw_summary summary;
+    unsigned summaries;    /* written */
     struct fw_event event; /* the next event, if has_event */
     bool has_event, background, started;
     bool rotate;                 /* the file is to be finished: the game went into the background */

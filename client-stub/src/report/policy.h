@@ -1,7 +1,14 @@
 /*
- * policy: may we send now, and how much. Wi-Fi and wire carry everything. Other networks carry
- * nothing unless the configuration allows them, and then at most daily_bytes in a UTC day, kept
- * across launches. Unknown counts as metered.
+ * policy: what may be sent now.
+ *
+ *   Wi-Fi, wire              everything
+ *   other networks           summaries, and whole files while the device is charging or where the
+ *                            configuration says wifi_only false; together at most daily_bytes in a
+ *                            UTC day and monthly_bytes in a month
+ *   none                     nothing
+ *
+ * Unknown counts as metered. The budget outlives the launch. A clock that is set back opens no new
+ * day.
  */
 #pragma once
 #include "src/buffer/files.h"
@@ -9,9 +16,11 @@
 
 #include <framewatch.h>
 
+#define FW_EXCHANGE_BYTES 700u /* of headers, counted for each exchange over a metered network */
+
 struct fw_budget {
-    int64_t day; /* since 1970 */
-    uint64_t bytes;
+    int64_t day, month; /* since 1970 */
+    uint64_t day_bytes, month_bytes;
 };
 
 void fw_budget_load(struct fw_budget *b, struct fw_store *s);
@@ -19,6 +28,11 @@ void fw_budget_load(struct fw_budget *b, struct fw_store *s);
 void fw_budget_spend(struct fw_budget *b, struct fw_store *s, int64_t wall_ms, uint64_t bytes);
 
 bool fw_network_is_free(fw_network network);
-/* Bytes that may be sent now: 0 none, UINT64_MAX any number. */
-uint64_t fw_may_send(const struct fw_config *config, fw_network network, const struct fw_budget *b,
-                     int64_t wall_ms);
+
+struct fw_allowance {
+    bool files, summaries;
+    uint64_t bytes; /* UINT64_MAX: any number */
+};
+/* charging: 1, 0, or -1 unknown, which is no. */
+struct fw_allowance fw_may_send(const struct fw_config *config, fw_network network, int charging,
+                                const struct fw_budget *b, int64_t wall_ms);

@@ -9,7 +9,7 @@
 
 #define UPLOADS_PATH "/v1/uploads"
 #define BACKOFF_FIRST_MS 1000u
-#define BACKOFF_LAST_MS 300000u
+#define BACKOFF_LAST_MS 1800000u /* a server that is gone for days is asked 48 times a day */
 #define RETRY_AFTER_LAST_MS 3600000
 #define MAX_RECREATIONS 3
 #define MAX_METADATA_BYTES 1024
@@ -69,7 +69,7 @@ static uint64_t next_random(uint64_t *state)
 /* Exponential, half of it random, so that phones a server turned away do not return as one. */
 static enum fw_tus_result wait_backoff(struct fw_tus *t)
 {
-    uint32_t shift = t->failures < 9 ? t->failures : 9;
+    uint32_t shift = t->failures < 11 ? t->failures : 11;
     uint32_t full = BACKOFF_FIRST_MS << shift;
 
     if (full > BACKOFF_LAST_MS)

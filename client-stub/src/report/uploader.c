@@ -18,7 +18,12 @@
 #define NICE 15
 #define POLICY_PERIOD_NS 60000000000ull /* how often a network that forbids is asked again */
 #define DENIED_PERIOD_NS 3600000000000ull
+#define ERASE_PERIOD_NS 3600000000000ull
 #define CONFIG_RETRY_S 300u
+#define CHARGING_OLD_NS 600000000000ull /* what was said before that is not known any more */
+#define PACE_NS 1000000000ull
+#define QUIET_NS 2000000000ull /* after a long frame */
+#define ERASE_BODY_BYTES 96
 
 void fw_file_id(const char *name, char out[37])
 {
@@ -34,6 +39,16 @@ void fw_file_id(const char *name, char out[37])
             out[o++] = '-';
         snprintf(out + o, 3, "%02x", hash[i]);
     }
+}
+
+static uint64_t now_ns(const struct fw_uploader *u)
+{
+    return u->now_ns ? u->now_ns() : fw_now_ns();
+}
+
+static int64_t wall_ms(const struct fw_uploader *u)
+{
+    return u->wall_ms ? u->wall_ms() : fw_wall_ms();
 }
 
 static bool read_file(void *user, uint64_t offset, void *out, size_t n)
@@ -67,7 +82,7 @@ static void save_state(struct fw_uploader *u)
 
 static void close_current(struct fw_uploader *u)
 {
-    if (u->fd >= 0)
+    if (u->current[0] && u->fd >= 0)
         close(u->fd);
     u->fd = -1;
     u->current[0] = 0;
@@ -112,15 +127,36 @@ static void skip_current(struct fw_uploader *u)
     close_current(u);
 }
 
-static bool next_file(struct fw_uploader *u)
+static bool is_summary(const char *name)
+{
+    return fw_file_is(name, ".sum");
+}
+
+/* A running session's summary goes when the game rests: until then it only gets old. */
+static bool is_premature(const struct fw_uploader *u, const char *name)
+{
+    return is_summary(name) && u->session && u->hook &&
+           !strncmp(name, u->session, strlen(u->session)) &&
+           !fw_hook_is_blocked_by(u->hook, FW_BLOCK_BACKGROUND) && !atomic_load(&u->drain_until);
+}
+
+static bool next_of(struct fw_uploader *u, size_t (*list)(struct fw_store *, struct fw_file *))
 {
     struct fw_file file[FW_LIST_MAX];
-    size_t n = fw_store_list(u->store, file);
+    size_t n = list(u->store, file);
 
     for (size_t i = 0; i < n; i++)
-        if (!is_skipped(u, file[i].name) && open_file(u, &file[i]))
+        if (!is_skipped(u, file[i].name) && !is_premature(u, file[i].name) &&
+            open_file(u, &file[i]))
             return true;
     return false;
+}
+
+/* Where whole files go, their summaries need not: they are dropped with the file. */
+static bool next_file(struct fw_uploader *u, const struct fw_allowance *may)
+{
+    return (may->files && next_of(u, fw_store_list)) ||
+           (may->summaries && next_of(u, fw_store_list_summaries));
 }
 
 static fw_network network_now(const struct fw_uploader *u)
@@ -128,9 +164,24 @@ static fw_network network_now(const struct fw_uploader *u)
     return u->network ? u->network(u->network_user) : FW_NETWORK_WIFI;
 }
 
+static int charging_now(const struct fw_uploader *u)
+{
+    uint64_t told = atomic_load(&u->charging_told_ns);
+
+    return told && now_ns(u) - told < CHARGING_OLD_NS ? atomic_load(&u->charging) : -1;
+}
+
+void fw_uploader_charging(struct fw_uploader *u, bool charging)
+{
+    atomic_store(&u->charging, charging);
+    atomic_store(&u->charging_told_ns, now_ns(u));
+}
+
 static void finish_current(struct fw_uploader *u)
 {
     fw_store_remove(u->store, u->current);
+    if (!is_summary(u->current))
+        fw_store_drop_summaries(u->store, u->current);
     close_current(u);
 }
 
@@ -144,12 +195,12 @@ static void judge(struct fw_uploader *u, enum fw_tus_result result)
         finish_current(u);
         break;
     case FW_TUS_WAIT:
-        u->not_before_ns = fw_now_ns() + u->tus.wait_ms * 1000000ull;
+        u->not_before_ns = now_ns(u) + u->tus.wait_ms * 1000000ull;
         break;
     case FW_TUS_DENIED:
         fw_log_say(u->log, FW_LOG_ERROR, "upload denied (%d): is the API key right?",
                    u->tus.status);
-        u->not_before_ns = fw_now_ns() + DENIED_PERIOD_NS;
+        u->not_before_ns = now_ns(u) + DENIED_PERIOD_NS;
         break;
     case FW_TUS_REFUSED:
         fw_log_say(u->log, FW_LOG_ERROR, "%s: refused by the server (%d)", u->current,
@@ -177,8 +228,8 @@ static void step(struct fw_uploader *u, bool metered)
     enum fw_tus_result result = fw_tus_step(&u->tus);
     uint64_t sent = u->tus.sent_bytes - sent_before;
     atomic_fetch_add(&u->bytes_uploaded, sent);
-    if (metered && sent)
-        fw_budget_spend(&u->budget, u->store, fw_wall_ms(), sent);
+    if (metered)
+        fw_budget_spend(&u->budget, u->store, wall_ms(u), sent + FW_EXCHANGE_BYTES);
     if (result != FW_TUS_DONE && strcmp(url_before, u->tus.url) != 0)
         save_state(u);
     judge(u, result);
@@ -193,7 +244,40 @@ static void fetch_config(struct fw_uploader *u)
     period_s = u->remote.config.config_period_s;
     if (!u->remote.etag[0] && period_s > CONFIG_RETRY_S)
         period_s = CONFIG_RETRY_S; /* never answered yet */
-    u->next_config_ns = fw_now_ns() + period_s * 1000000000ull;
+    u->next_config_ns = now_ns(u) + period_s * 1000000000ull;
+}
+
+/* Erasure: the store keeps the install ids that the server is to forget, one a line. */
+
+static bool must_erase(struct fw_uploader *u, char id[FW_INSTALL_BYTES])
+{
+    return fw_store_first_forgotten(u->store, id);
+}
+
+static void erase(struct fw_uploader *u, const char *id)
+{
+    static const char *const headers[] = {"Content-Type: application/json", NULL};
+    struct fw_answer a = {0};
+    char body[ERASE_BODY_BYTES];
+    int n = snprintf(body, sizeof body, "{\"install\":\"%s\"}", id);
+
+    fw_http(&u->server,
+            &(struct fw_exchange){.method = "POST",
+                                  .path = "/v1/erasures",
+                                  .headers = headers,
+                                  .body = body,
+                                  .body_len = (size_t)n},
+            &a);
+    if (a.status >= 200 && a.status < 300) {
+        fw_store_erased(u->store, id);
+        return;
+    }
+    uint64_t wait = ERASE_PERIOD_NS;
+    if (a.retry_after_ms >= 0 && (uint64_t)a.retry_after_ms * 1000000u < wait)
+        wait = (uint64_t)a.retry_after_ms * 1000000u + PACE_NS;
+    u->next_erase_ns = now_ns(u) + wait;
+    fw_log_say(u->log, FW_LOG_WARN, "the server has not taken the request to delete (%d)",
+               a.status);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -201,35 +285,84 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Does what is due; returns when to come back, 0 for at once. *idle: nothing is left to send. */
-static uint64_t work(struct fw_uploader *u, bool *idle)
+/* 0: go on; else the game is played and deserves a rest until then. */
+static uint64_t rest(const struct fw_uploader *u, uint64_t now)
 {
-    fw_network network = network_now(u);
-    uint64_t now = fw_now_ns();
+    uint64_t until = u->rest_until_ns, jank = u->jank_ns ? atomic_load(u->jank_ns) : 0;
 
-    *idle = network == FW_NETWORK_NONE;
-    if (*idle)
-        return now + POLICY_PERIOD_NS;
-    if (now >= u->next_config_ns) {
-        fetch_config(u);
+    if (!u->hook || fw_hook_is_blocked_by(u->hook, FW_BLOCK_BACKGROUND) ||
+        atomic_load(&u->drain_until))
         return 0;
-    }
-    if (!u->current[0] && !next_file(u)) {
+    if (jank && jank + QUIET_NS > until)
+        until = jank + QUIET_NS;
+    return now < until ? until : 0;
+}
+
+static bool carries(const struct fw_allowance *may, const char *name)
+{
+    return is_summary(name) ? may->summaries : may->files;
+}
+
+/* The next exchange of a file, if there is one and it may be made. */
+static uint64_t send_some(struct fw_uploader *u, fw_network network, uint64_t now, bool *idle)
+{
+    bool metered = !fw_network_is_free(network);
+    struct fw_allowance may =
+        fw_may_send(&u->remote.config, network, charging_now(u), &u->budget, wall_ms(u));
+    uint64_t ask_again =
+        metered ? earlier(now + POLICY_PERIOD_NS, u->next_config_ns) : u->next_config_ns;
+    uint64_t until;
+
+    if (u->current[0] && !carries(&may, u->current))
+        close_current(u); /* others may trim it meanwhile */
+    if (!u->current[0] && !next_file(u, &may)) {
         *idle = true;
-        return u->next_config_ns;
+        return ask_again;
     }
     *idle = u->denied;
     if (now < u->not_before_ns)
         return earlier(u->not_before_ns, u->next_config_ns);
-
-    uint64_t may = fw_may_send(&u->remote.config, network, &u->budget, fw_wall_ms());
-    if (may < earlier(u->tus.length, FW_TUS_CHUNK_BYTES)) {
-        close_current(u); /* others may trim it meanwhile */
+    if (may.bytes <
+        earlier(u->tus.length, FW_TUS_CHUNK_BYTES) + (metered ? FW_EXCHANGE_BYTES : 0)) {
+        close_current(u);
         *idle = true;
-        return earlier(now + POLICY_PERIOD_NS, u->next_config_ns);
+        return ask_again;
     }
-    step(u, !fw_network_is_free(network));
+    if ((until = rest(u, now)))
+        return earlier(until, u->next_config_ns);
+    step(u, metered);
+    u->rest_until_ns = now_ns(u) + PACE_NS;
     return 0;
+}
+
+uint64_t fw_uploader_work(struct fw_uploader *u, bool *idle)
+{
+    fw_network network = network_now(u);
+    uint64_t now = now_ns(u);
+    char id[FW_INSTALL_BYTES];
+
+    *idle = network == FW_NETWORK_NONE;
+    if (*idle)
+        return now + POLICY_PERIOD_NS;
+    if (must_erase(u, id)) {
+        if (now >= u->next_erase_ns) {
+            erase(u, id);
+            return 0;
+        }
+        *idle = u->erase_only;
+        if (*idle)
+            return u->next_erase_ns;
+    } else if (u->erase_only) {
+        *idle = true;
+        return UINT64_MAX;
+    }
+    if (now >= u->next_config_ns) {
+        fetch_config(u);
+        if (!fw_network_is_free(network))
+            fw_budget_spend(&u->budget, u->store, wall_ms(u), FW_EXCHANGE_BYTES);
+        return 0;
+    }
+    return send_some(u, network, now, idle);
 }
 
 /* While draining only what was looked for after the order came counts as nothing left. */
@@ -239,7 +372,7 @@ static void work_until_told(struct fw_uploader *u)
         uint64_t drain = atomic_load(&u->drain_until), until;
         bool idle;
 
-        until = work(u, &idle);
+        until = fw_uploader_work(u, &idle);
         if (drain && (idle || fw_now_ns() >= drain || until >= drain))
             return; /* all sent, or nothing to do before the time is over */
         if (!until)
@@ -250,26 +383,46 @@ static void work_until_told(struct fw_uploader *u)
     }
 }
 
+static void load(struct fw_uploader *u)
+{
+    fw_remote_config_load(&u->remote, &u->base, u->store);
+    fw_budget_load(&u->budget, u->store);
+}
+
 static void *run(void *user)
 {
     struct fw_uploader *u = user;
 
     fw_thread_yield_priority(NICE);
-    fw_remote_config_load(&u->remote, &u->base, u->store);
-    fw_budget_load(&u->budget, u->store);
+    load(u);
     work_until_told(u);
     close_current(u);
     fw_waker_wake(&u->done);
     return NULL;
 }
 
-bool fw_uploader_start(struct fw_uploader *u)
+static bool allocate(struct fw_uploader *u)
 {
     u->fd = -1;
+    atomic_store(&u->charging, -1);
     fw_random(&u->tus.random, sizeof u->tus.random);
     u->tus.random |= 1;
     u->chunk = malloc(FW_TUS_CHUNK_BYTES);
-    u->running = fw_waker_init(&u->waker) && fw_waker_init(&u->done) && u->chunk &&
+    return u->chunk;
+}
+
+bool fw_uploader_prepare(struct fw_uploader *u)
+{
+    u->waker.fd = u->done.fd = -1;
+    if (!allocate(u))
+        return false;
+    load(u);
+    return true;
+}
+
+bool fw_uploader_start(struct fw_uploader *u)
+{
+    u->running = allocate(u) && fw_waker_init(&u->waker) && fw_waker_init(&u->done) &&
                  fw_thread_start(&u->thread, "fw-upload", STACK_BYTES, run, u);
     return u->running;
 }
@@ -299,6 +452,7 @@ void fw_uploader_stop(struct fw_uploader *u, bool drain)
 
 void fw_uploader_fini(struct fw_uploader *u)
 {
+    close_current(u);
     fw_waker_fini(&u->waker);
     fw_waker_fini(&u->done);
     free(u->chunk);
