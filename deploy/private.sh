@@ -82,7 +82,7 @@ private_pg_start() { # CONF_LINE…
             echo "unix_socket_permissions = 0700"
             printf '%s\n' "$@"
         } | "${private_as[@]}" tee "$data/postgresql.auto.conf" >/dev/null
-        (cd "$private_dir" && "${private_as[@]}" "$private_bin/pg_ctl" -D "$data" -l "$log" -w -t 60 start) \
+        (cd "$private_dir" && "${private_as[@]}" "$private_bin/pg_ctl" -D "$data" -l "$log" -w -t 300 start) \
             >/dev/null 2>&1 </dev/null || {
             tail -n 5 "$log" >&2
             private_die "PostgreSQL did not start; its log: $log"
@@ -98,7 +98,7 @@ private_pg_start() { # CONF_LINE…
 
 private_pg_stop() {
     [ -z "$(private_pg_pid)" ] ||
-        (cd "$private_dir" && "${private_as[@]}" "$private_bin/pg_ctl" -D "$private_dir/pg" -m fast -w -t 60 stop) \
+        (cd "$private_dir" && "${private_as[@]}" "$private_bin/pg_ctl" -D "$private_dir/pg" -m fast -w -t 300 stop) \
             >/dev/null 2>&1 </dev/null
 }
 
@@ -132,27 +132,27 @@ private_server_start() { # BIN PORT [ARG…]
     pid=$!
     disown "$pid" 2>/dev/null || true
     echo "$pid" >"$private_dir/framewatchd.pid"
-    for ((i = 0; i < 300; i++)); do
+    for ((i = 0; i < 1200; i++)); do
         kill -0 "$pid" 2>/dev/null || {
             tail -n 5 "$log" >&2
             private_die "framewatchd ended at once; its log: $log"
             return 1
         }
-        [ "$(curl -s -m 2 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/readyz")" = 200 ] && return 0
+        [ "$(curl -s -m 10 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/readyz")" = 200 ] && return 0
         sleep 0.1
     done
     tail -n 5 "$log" >&2
-    private_die "framewatchd is not ready after 30 s; its log: $log"
+    private_die "framewatchd is not ready after 120 s; its log: $log"
 }
 
 private_server_stop() {
     local pid i
     pid=$(private_server_pid) || return 0
     kill -TERM "$pid" 2>/dev/null || true
-    for ((i = 0; i < 300; i++)); do
+    for ((i = 0; i < 600; i++)); do
         kill -0 "$pid" 2>/dev/null || break
         sleep 0.1
     done
-    kill -KILL "$pid" 2>/dev/null || true
     rm -f "$private_dir/framewatchd.pid"
+    ! kill -KILL "$pid" 2>/dev/null || private_die "framewatchd did not end within 60 s and was killed"
 }

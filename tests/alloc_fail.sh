@@ -20,7 +20,7 @@ try() { # NAME PROGRAM ARG…
         for ((n = 1; n <= limit; n++)); do
             rm -f "$work/note"
             { env ${on:+FW_FAIL_ON=1} FW_FAIL_AT=$n FW_FAIL_NOTE="$work/note" LD_PRELOAD="$work/fail.so" \
-                timeout 20 "$@" >"$work/out" 2>&1 </dev/null; } 2>/dev/null
+                timeout 300 "$@" >"$work/out" 2>&1 </dev/null; } 2>/dev/null
             rc=$?
             points=$((points + 1))
             # 124: hung; 128 and more: killed by a signal. A fuzz target's own claim about whole results

@@ -157,7 +157,7 @@ stage_alloc() {
 }
 
 valgrind_one() { # PROGRAM LOGS
-    timeout 600 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+    timeout 3000 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
         "$1" >"$2/valgrind-${1##*/}.log" 2>&1 </dev/null
     echo "$? ${1##*/}"
 }

@@ -41,7 +41,7 @@ class Services:
     def __init__(self, root, folder, binaries, port):
         self.root, self.folder, self.bin, self.port = root, folder, binaries, port
 
-    def shell(self, text, timeout=90):
+    def shell(self, text, timeout=600):
         script = f'. "{self.root}/deploy/private.sh"; private_begin "{self.folder}" && {text}'
         return subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, timeout=timeout,
                               stdin=subprocess.DEVNULL, text=True)
@@ -50,7 +50,7 @@ class Services:
         script = (f'. "{self.root}/deploy/private.sh"; private_begin "{self.folder}" && '
                   f"private_psql -d {db} -At -F '|' -f -")
         out = subprocess.run(["bash", "-c", script], input=text, text=True, stdout=subprocess.PIPE,
-                             check=True, timeout=120)
+                             check=True, timeout=600)
         return [line.split("|") for line in out.stdout.splitlines()]
 
     def start_pg(self):
@@ -58,8 +58,8 @@ class Services:
             raise SystemExit("PostgreSQL did not come back")
 
     def start_server(self):
-        # A worker's death is noticed when the lease of its job ends.
-        options = "--job-lease-ms=3000 --log-level=warn"
+        # A worker's death is noticed when the lease of its job ends; each costs the job an attempt.
+        options = "--job-lease-ms=10000 --job-attempts=100 --log-level=warn"
         if self.shell(f'private_server_start "{self.bin}/server/framewatchd" {self.port} {options}').returncode:
             raise SystemExit("framewatchd did not come back")
 
@@ -86,7 +86,7 @@ class Services:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             try:
-                c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+                c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
                 c.request("GET", "/readyz")
                 if c.getresponse().status == 200:
                     return True
@@ -120,7 +120,7 @@ def adopt_orphans():
 
 
 def wait_gone(pid):
-    for _ in range(2000):
+    for _ in range(60000):
         try:
             os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
@@ -175,7 +175,7 @@ class Client(threading.Thread):
 
     def ask(self, method, path, headers, body=None):
         if not self.connection:
-            self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+            self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         headers = {"Authorization": f"Bearer {self.key}", "Tus-Resumable": "1.0.0", **headers}
         self.connection.request(method, path, body, headers)
         answer = self.connection.getresponse()
@@ -277,7 +277,7 @@ def crash_rounds(services, rounds, seconds, rng, results):
             services.start_pg()
         if victim in ("framewatchd", "both"):
             services.start_server()
-        up = services.ready(30)
+        up = services.ready(300)
         came_back += up
         print(f"round {n}/{rounds}: kill -9 of {victim}, ready after {time.monotonic() - began:.1f} s", flush=True)
         if not up:
@@ -286,7 +286,7 @@ def crash_rounds(services, rounds, seconds, rng, results):
     results.check(f"the server was ready again after each of {rounds} kills", came_back == rounds, f"({came_back})")
 
 
-def wait_for_queue(services, seconds=120):
+def wait_for_queue(services, seconds=1200):
     end = time.monotonic() + seconds
     due = ["?"]
     while time.monotonic() < end:
@@ -379,7 +379,7 @@ def undisturbed(services, key, touched, results):
     n, stop = len(source), threading.Event()
     clients = start_clients(services, key, source, stop, 99)
     for c in clients:
-        c.join(120)
+        c.join(1200)
     done = sum(u.complete for c in clients for u in c.touched)
     results.check(f"the undisturbed server took all {n} files", done == n, f"({done})")
     results.check("the undisturbed server's queue drains", wait_for_queue(services))
@@ -412,7 +412,7 @@ def main():
     crash_rounds(services, a.rounds, a.seconds, rng, results)
     stop.set()
     for c in clients:
-        c.join(60)
+        c.join(1200)
     touched = [u for c in clients for u in c.touched]
     done = sum(u.complete for u in touched)
     results.check(f"all {len(touched)} uploads begun were finished", done == len(touched), f"({done})")

@@ -11,7 +11,7 @@ chmod 711 "$work"
 cleanup() {
     for dir in "$work"/second "$work"/first; do
         [ -d "$dir" ] || continue
-        private_begin "$dir" && private_server_stop
+        private_begin "$dir" && private_server_stop || true
         private_pg_stop || true
     done
     rm -rf "$work"

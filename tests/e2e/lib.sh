@@ -2,10 +2,11 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$root/deploy/private.sh"
 
-# A loopback port that nobody listens on just now.
+# A loopback port that nobody listens on just now, below those that the system gives to connections: a
+# server that is killed and started again must find it free.
 free_port() {
     local port
-    for ((port = 20000 + RANDOM % 20000; ; port = 20000 + RANDOM % 20000)); do
+    for ((port = 20000 + RANDOM % 12000; ; port = 20000 + RANDOM % 12000)); do
         private_port_taken "$port" || { echo "$port"; return; }
     done
 }

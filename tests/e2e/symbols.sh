@@ -10,7 +10,7 @@ bin=$(cd "${1:-$root/build/dev}" && pwd)
 work=$(mktemp -d /tmp/framewatch-symbols-XXXXXX)
 chmod 711 "$work"
 cleanup() {
-    private_begin "$work/fw" && private_server_stop
+    private_begin "$work/fw" && private_server_stop || true
     private_pg_stop || true
     rm -rf "$work"
 }
@@ -38,7 +38,7 @@ private_pg_start 'fsync = off'
 make_app "$bin"
 private_server_start "$bin/server/framewatchd" "$port"
 key() { cat "$private_dir/keys/$1"; }
-api() { curl -sS -m 20 -f -H "Authorization: Bearer $(key read)" "$url$1"; }
+api() { curl -sS -m 120 -f -H "Authorization: Bearer $(key read)" "$url$1"; }
 tool() { # ROLE ARG…
     FW_URL=$url FW_KEY_FILE=$private_dir/keys/$1 "$bin/server/framewatch" "${@:2}"
 }
@@ -72,8 +72,8 @@ HOME=$work XDG_CACHE_HOME=$work LIBGL_ALWAYS_SOFTWARE=1 "$work/ship/demo_game" -
     --slice-ms 2000 --server "$url" --key-file "$private_dir/keys/ingest" --storage "$work/sdk" --seed 3 \
     >"$work/game" 2>"$work/game.err" || { cat "$work/game.err"; exit 1; }
 id=$(tail -n 1 "$work/game")
-check 'the session of the stripped game becomes final' until_true 30 state_is "$id" final
-check 'its stacks were looked at' until_true 30 no_jobs
+check 'the session of the stripped game becomes final' until_true 300 state_is "$id" final
+check 'its stacks were looked at' until_true 300 no_jobs
 api "/v1/sessions/$id/janks" >"$work/before.json"
 # A frame is the game's own if it names the game's debug id.
 check 'its janks have stacks in the game' jq -e --arg id "$debug_id" \
@@ -96,7 +96,7 @@ check 'its symbols are taken' bash -c "$(declare -f tool upload); url=$url priva
     upload >$work/upload.out"
 check 'the tool names the debug id' grep -q "$debug_id" "$work/upload.out"
 check 'the stripped game itself is passed over' grep -q 'passed over' "$work/upload.out"
-check 'the stacks are read again' until_true 30 no_jobs
+check 'the stacks are read again' until_true 300 no_jobs
 api "/v1/sessions/$id/janks" >"$work/after.json"
 check 'no frame of the game waits any more' jq -e --arg id "$debug_id" \
     '[.symbols[].frames[] | select(.debug_id == $id and .status == "missing")] | length == 0' "$work/after.json"
@@ -141,7 +141,10 @@ sent() { sql "SELECT coalesce(max(at), 0) FROM upload WHERE kind = 'symbols' AND
 begun() { [ "$(sent)" -gt 3000000 ]; }
 FW_URL=$url FW_KEY_FILE=$private_dir/keys/admin "$bin/server/framewatch" symbols upload "$work/large.so" >"$work/first.out" 2>&1 &
 first=$!
-check 'a large upload begins' until_true 20 begun
+some_more() { # a step at a time, so that the look is not late on a busy machine
+    kill -CONT "$first" && sleep 0.03 && kill -STOP "$first" && begun
+}
+check 'a large upload begins' until_true 300 some_more
 kill -9 "$first" 2>/dev/null || true
 wait "$first" 2>/dev/null || true
 at=$(sent)

@@ -102,7 +102,12 @@ static void add_job(const char *kind, int number)
            kind, number, number);
 }
 
-static const struct queue_policy policy = {0, 60000, 3, 1000, 5000};
+#define HOUR_MS INT64_C(3600000) /* no test takes that long, on whatever machine */
+
+static const struct queue_policy policy = {.lease_ms = 10 * HOUR_MS,
+                                           .max_attempts = 3,
+                                           .backoff_ms = HOUR_MS,
+                                           .backoff_max_ms = 5 * HOUR_MS};
 
 static bool claim(struct db *with, const struct queue_policy *how, struct job *job)
 {
@@ -153,9 +158,9 @@ static void a_job_is_not_due_before_its_time(void **state)
 
     (void)state;
     add_job("part", 1);
-    pg_sql(conninfo, "UPDATE job SET run_after = now() + interval '1 min'");
+    pg_sql(conninfo, "UPDATE job SET run_after = now() + interval '1 hour'");
     assert_false(claim(db, &policy, &job));
-    later.clock_offset_ms = 61000;
+    later.clock_offset_ms = HOUR_MS + 1000;
     assert_true(claim(db, &later, &job));
 }
 
@@ -169,9 +174,9 @@ static void a_lease_that_ran_out_is_claimed_again_and_the_first_holder_told(void
     (void)state;
     add_job("part", 1);
     assert_true(claim(db, &policy, &first));
-    later.clock_offset_ms = policy.lease_ms - 5000;
+    later.clock_offset_ms = policy.lease_ms - HOUR_MS;
     assert_false(claim(db, &later, &second));
-    later.clock_offset_ms = policy.lease_ms + 5000;
+    later.clock_offset_ms = policy.lease_ms + 1000;
     assert_true(claim(db, &later, &second));
     assert_int_equal(second.attempts, 2);
     assert_false(queue_done(db, &first, &err));
@@ -199,7 +204,7 @@ static void a_failed_job_backs_off_and_is_dead_after_its_last_attempt(void **sta
         assert_true(queue_fail(db, &job, &later, "disk on fire", &dead, &err));
         assert_int_equal(dead, i == 3);
         assert_false(claim(db, &later, &job));
-        later.clock_offset_ms += 10000;
+        later.clock_offset_ms += 10 * HOUR_MS;
     }
     assert_false(claim(db, &later, &job));
     assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM job WHERE state = 'dead' AND attempts "
@@ -213,7 +218,7 @@ static void back_off_doubles_up_to_its_limit_and_spreads(void **state)
 
     (void)state;
     for (int64_t attempt = 1; attempt < 70; attempt++) {
-        int64_t full = attempt > 3 ? 5000 : 1000 << (attempt - 1);
+        int64_t full = attempt > 3 ? 5 * HOUR_MS : HOUR_MS << (attempt - 1);
 
         for (int64_t id = 1; id < 20; id++) {
             int64_t ms = queue_backoff_ms(&policy, id, attempt);
@@ -756,10 +761,10 @@ static void a_build_registered_later_is_the_same_build(void **state)
 
 /* Threads ------------------------------------------------------------------------------------- */
 
-/* Waits for a condition of the database, not for a time; gives up after a minute. */
+/* Waits for a condition of the database, not for a time; gives up after minutes. */
 static bool becomes_true(const char *sql)
 {
-    for (int i = 0; i < 6000; i++) {
+    for (int i = 0; i < 30000; i++) {
         if (pg_i64(conninfo, "SELECT (%s)::integer", sql))
             return true;
         nanosleep(&(struct timespec){0, 10000000}, NULL);

@@ -584,7 +584,7 @@ static void any_order_with_duplicates_and_crashes_ends_in_the_same_rows(void **s
 
 static bool queue_is_empty(const char *conninfo)
 {
-    for (int i = 0; i < 12000; i++) {
+    for (int i = 0; i < 60000; i++) {
         if (pg_i64(conninfo, "SELECT count(*) FROM job WHERE kind = 'part'") == 0)
             return true;
         nanosleep(&(struct timespec){0, 5000000}, NULL);

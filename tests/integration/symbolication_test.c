@@ -631,17 +631,34 @@ static void mutated_files_never_harm_the_worker(void **state)
     native_build_free(&b);
 }
 
+/* A program in the indexer's place that never ends; the file is the caller's. */
+static void make_endless(char path[64])
+{
+    FILE *f = fopen(path, "we");
+
+    assert_non_null(f);
+    fputs("#!/bin/sh\nexec sleep 900\n", f);
+    fclose(f);
+    chmod(path, 0700);
+}
+
 static void a_child_past_its_limits_is_killed_and_the_worker_goes_on(void **state)
 {
     struct api *api = *state;
     struct native_build b;
     struct worker_config config = config_of(api);
-    char id[33];
+    char id[33], folder[] = "/tmp/framewatch-endless-XXXXXX", endless[64];
 
+    assert_non_null(mkdtemp(folder));
+    snprintf(endless, sizeof endless, "%s/index", folder);
+    make_endless(endless);
     native_build_make(&b, BUILD_ID, 1, NULL);
     send_file(api, 0, "symbols", b.bytes, b.size, id);
-    config.index.wall_ms = 0;
+    config.index.program = endless;
+    config.index.wall_ms = 1;
     assert_int_equal(drain_with(&config).quarantined, 1);
+    unlink(endless);
+    rmdir(folder);
     assert_outcome(outcome_of(api, 0, id), "refused", "index_time");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     config = config_of(api);
@@ -732,11 +749,7 @@ static void a_child_whose_job_is_lost_is_killed(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/hang", folder);
-    FILE *f = fopen(file, "we");
-
-    fputs("#!/bin/sh\nexec sleep 60\n", f);
-    fclose(f);
-    chmod(file, 0700);
+    make_endless(file);
     run.program = file;
     assert_false(index_child_run(&run, &end, &err));
     assert_int_equal(err.code, ERR_CONFLICT);
@@ -752,7 +765,7 @@ static void a_sparse_gigabyte_is_read_within_the_limits(void **state)
                             .kind = "symbols",
                             .file = file,
                             .folder = folder,
-                            .limits = {256 << 20, 60, 60000, (int64_t)2 << 30}};
+                            .limits = {256 << 20, 300, 600000, (int64_t)2 << 30}};
     enum index_end end;
     struct native_build b;
     struct err err;

@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#define PATIENCE_MS 120000 /* a machine may be busy with other things */
+
 struct api_server {
     struct db_pool *pool;
     struct secret secret;
@@ -48,15 +50,15 @@ static void start_server(struct api *api)
         .threads = 1,
         .connections = 64,
         .idle_s = 60,
-        .header_ms = 10000,
-        .grace_ms = 10000,
+        .header_ms = PATIENCE_MS,
+        .grace_ms = PATIENCE_MS,
         .min_bytes_per_s = 1,
-        .drain_ms = 5000,
+        .drain_ms = PATIENCE_MS,
         .body_memory = 32 << 20,
         .request_memory = 8 << 20,
         .dispatch_threads = 3,
         .dispatch_queue = 64,
-        .borrow_ms = 5000,
+        .borrow_ms = PATIENCE_MS,
         .commit_queue = 256,
         .uploads = {.session_max = 8 << 20, .symbols_max = 64 << 20, .expire_s = 3600},
         .conninfo = api->conninfo,
@@ -207,7 +209,7 @@ static void exchange(struct api *api, const struct api_call *call)
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method);
     curl_easy_setopt(curl, CURLOPT_NOBODY, (long)(strcmp(call->method, "HEAD") == 0));
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)PATIENCE_MS);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &api->answer);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
