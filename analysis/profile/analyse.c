@@ -137,11 +137,20 @@ static void raise_to(int64_t *peak, const struct hardware_sample *h, enum hardwa
 }
 
 /* Android, Linux and iOS tell memory as different quantities; the session's platform says which. */
-static enum hardware_field memory_field(const struct part_header *h)
+static enum memory_kind memory_kind(const struct part_header *h)
 {
     if (!strcmp(h->platform, "ios"))
-        return HW_phys_footprint_kb;
-    return !strcmp(h->platform, "linux") ? HW_rss_kb : HW_pss_kb;
+        return MEMORY_FOOTPRINT;
+    return !strcmp(h->platform, "linux") ? MEMORY_RSS : MEMORY_PSS;
+}
+
+static enum hardware_field memory_field(enum memory_kind kind)
+{
+    static const enum hardware_field field[] = {[MEMORY_PSS] = HW_pss_kb,
+                                                [MEMORY_FOOTPRINT] = HW_phys_footprint_kb,
+                                                [MEMORY_RSS] = HW_rss_kb};
+
+    return field[kind];
 }
 
 struct totals {
@@ -165,7 +174,8 @@ static void add_sample(const struct session *s, const struct hardware_sample *h,
         t->battery_sum += h->value[HW_battery_millicelsius];
         t->battery_n++;
     }
-    raise_to(&out->peak_memory_kb, h, memory_field(&s->header));
+    out->hardware_seen |= h->present & ~h->invalid;
+    raise_to(&out->peak_memory_kb, h, memory_field(out->memory));
     raise_to(&out->peak_battery_millicelsius, h, HW_battery_millicelsius);
     raise_to(&out->peak_threads, h, HW_thread_count);
     if (status >= SEVERE_STATUS)
@@ -214,9 +224,11 @@ bool session_analyse(const struct session *s, struct arena *mem, struct session_
     const uint32_t excluding = ENV_ROOTED | ENV_DEBUGGER | ENV_EMULATOR | ENV_REPACKAGED;
     struct session_result r = {.excluded = (s->header.environment & excluding) != 0,
                                .from_summary = !s->n_frames && s->summary,
+                               .memory = memory_kind(&s->header),
                                .has_crash = s->n_crashes > 0,
                                .has_feedback = s->n_feedback > 0};
-    bool ok = sum_hardware(s, mem, &r) && events_find(s, mem, &r);
+    bool ok = sum_hardware(s, mem, &r) && events_find(s, mem, &r) &&
+              cells_of(s, mem, &r.cells, &r.n_cells);
 
     if (ok && r.from_summary)
         ok = summary_slices(s, mem, &r);

@@ -2,9 +2,10 @@
  * analyse: a session's metrics, jank events and contribution. Pure. Definitions: docs/metrics.md.
  */
 #pragma once
+#include "profile/cells.h"
 #include "profile/session.h"
 
-#define ANALYSIS_VERSION 1   /* raised when a result changes for the same input */
+#define ANALYSIS_VERSION 2   /* raised when a result changes for the same input */
 #define MAX_JANK_EVENTS 2000 /* of more the longest are kept */
 
 /* The hardware that belongs to a jank: from 2 s before its start to 1 s after its end. */
@@ -59,6 +60,9 @@ struct slice {
     struct sketch sketch;
 };
 
+/* What peak_memory_kb is: the platforms tell different quantities, never to be put on one axis. */
+enum memory_kind { MEMORY_PSS, MEMORY_FOOTPRINT, MEMORY_RSS };
+
 struct session_result {
     /* [0] the whole session, then each scene by key: slice i is session.scenes[i], unless the
      * slices come from a Summary. */
@@ -76,6 +80,10 @@ struct session_result {
     int64_t median_khz, throttled_khz; /* of the biggest cluster: median, and P10 while hot */
     int64_t throttled_us;              /* thermal status >= 3, foreground */
     int64_t peak_threads;
+    enum memory_kind memory;
+    uint32_t hardware_seen; /* bits 1 << enum hardware_field: had a valid value in the foreground */
+    struct map_cell *cells; /* where on the maps it was, see cells.h */
+    size_t n_cells;
 };
 
 bool session_analyse(const struct session *s, struct arena *mem, struct session_result *out,

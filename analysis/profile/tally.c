@@ -278,6 +278,22 @@ static void add_crash(const struct session *s, const struct part_crash *c, struc
     out->n_lines++;
 }
 
+static bool count_session(const struct session_result *r, struct arena *mem, struct tally *out,
+                          struct err *err)
+{
+    if (r->from_summary || !r->n_slices)
+        return true;
+    out->scenes = arena_array(mem, r->n_slices, sizeof *out->scenes);
+    if (!out->scenes)
+        return out_of_memory(err);
+    out->counts = true;
+    out->foreground_us = r->slices[0].foreground_us;
+    for (size_t i = 1; i < r->n_slices; i++)
+        out->scenes[out->n_scenes++] =
+            (struct tally_scene){or_empty(r->slices[i].scene), r->slices[i].foreground_us};
+    return true;
+}
+
 bool tally_of(const struct session *s, const struct session_result *r, tally_pick_fn *pick,
               struct arena *mem, struct tally *out, struct err *err)
 {
@@ -299,6 +315,8 @@ bool tally_of(const struct session *s, const struct session_result *r, tally_pic
     if (arena_full(mem))
         return out_of_memory(err);
     join_lines(&t);
+    if (!count_session(r, mem, &t, err))
+        return false;
     if (!r->n_events && !r->from_summary && !clean_windows(s, pick, mem, &t, err))
         return false;
     *out = t;
@@ -340,10 +358,17 @@ static void put_line(struct buf *out, const struct tally_line *l)
 
 void tally_write(const struct tally *t, struct buf *out)
 {
-    if (!t->n_lines && !t->n_clean)
+    if (!t->n_lines && !t->n_clean && !t->counts)
         return;
     buf_byte(out, FORMAT);
     put_text(out, t->os);
+    buf_byte(out, t->counts);
+    buf_varint(out, (uint64_t)t->foreground_us);
+    buf_varint(out, t->n_scenes);
+    for (size_t i = 0; i < t->n_scenes; i++) {
+        put_text(out, t->scenes[i].scene);
+        buf_varint(out, (uint64_t)t->scenes[i].foreground_us);
+    }
     buf_varint(out, t->n_lines);
     for (size_t i = 0; i < t->n_lines; i++)
         put_line(out, &t->lines[i]);
@@ -424,6 +449,14 @@ bool tally_read(const void *bytes, size_t n, struct arena *mem, struct tally *ou
     if (cursor_u8(&c) != FORMAT)
         return err_set(err, ERR_INVALID, "tally: of another version");
     t.os = get_text(&c, mem);
+    t.counts = cursor_u8(&c) != 0;
+    t.foreground_us = get_i64(&c);
+    t.n_scenes = get_count(&c, MAX_SESSION_SCENES + 2);
+    t.scenes = arena_array(mem, t.n_scenes, sizeof *t.scenes);
+    for (size_t i = 0; t.scenes && i < t.n_scenes && !c.failed; i++) {
+        t.scenes[i].scene = get_text(&c, mem);
+        t.scenes[i].foreground_us = get_i64(&c);
+    }
     t.n_lines = get_count(&c, MAX_LINES);
     t.lines = arena_array(mem, t.n_lines, sizeof *t.lines);
     for (size_t i = 0; t.lines && i < t.n_lines && !c.failed; i++)

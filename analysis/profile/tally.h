@@ -7,6 +7,9 @@
  * with the others, measured in frames from the root on that are equal; of equals the earliest. A
  * crash counts under its own stack. Janks and crashes without a stack count under none.
  *
+ * The session itself counts too, with its time in the foreground, whole and by scene: what rates
+ * are of. One that is known by its Summary alone does not, as it could show no stack.
+ *
  * Beside the counts stand examples: of each line its longest jank, and the last steps before
  * moments in a scene (paths.h says which): before the session's first jank with a stack there, or,
  * if the session has no jank at all, up to one step that is drawn by the session's id.
@@ -36,6 +39,11 @@ struct tally_line {
     struct tally_steps steps; /* … and then the steps before it */
 };
 
+struct tally_scene {
+    const char *scene;
+    int64_t foreground_us;
+};
+
 struct tally_clean { /* a window of a session without janks */
     const char *scene;
     struct tally_steps steps;
@@ -43,6 +51,10 @@ struct tally_clean { /* a window of a session without janks */
 
 struct tally {
     const char *os;
+    bool counts; /* as a session */
+    int64_t foreground_us;
+    struct tally_scene *scenes; /* by scene */
+    size_t n_scenes;
     struct tally_line *lines; /* by kind, hash, scene, cause */
     size_t n_lines;
     struct tally_clean *clean; /* by scene */

@@ -40,3 +40,5 @@ bool part_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_
 bool finish_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool symbol_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool stacks_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool families_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool expect_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;

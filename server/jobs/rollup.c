@@ -245,5 +245,5 @@ bool rollup_apply(struct db *db, int64_t shard, const struct rollup_key *was,
     for (size_t i = 0; i < c.n_models; i++)
         if (!add_model(db, shard, c.models[i].key, c.models[i].delta, err))
             return false;
-    return true;
+    return rollup_metrics_apply(db, shard, was, before, is, now, mem, err);
 }

@@ -10,7 +10,7 @@
 #include "server/db/db.h"
 
 /* SCHEDULE(X): X(kind, seconds between two runs) */
-#define SCHEDULE(X)
+#define SCHEDULE(X) X(expect, 60) /* expectations of new builds */
 
 /* Queues what is due at the database's time plus clock_offset_ms; *queued jobs, new or revived. */
 bool schedule_due(struct db *db, int64_t clock_offset_ms, int64_t *queued,

@@ -3,8 +3,10 @@
 #include "base/digest.h"
 #include "profile/tally.h"
 #include "profile/view.h"
+#include "server/jobs/placement.h"
 #include "server/jobs/session_detail.h"
 #include "server/jobs/tally_store.h"
+#include "stacks/paths.h"
 #include "symbols/system_library.h"
 
 #include <stdlib.h>
@@ -679,30 +681,29 @@ static bool contributions(const struct session_change *c, struct arena *mem,
 {
     static const unsigned char nothing[1];
     struct bytes before = c->before.contribution;
-    struct buf text;
 
-    if (!contribution_read(before.at ? before.at : nothing, before.len, mem, &out->before, err))
-        return false;
-    out->now = (struct contribution){0};
-    out->stored = (struct bytes){nothing, 0};
-    if (!c->final)
-        return true;
-    if (!contribution_of(&c->result, mem, &out->now, err))
-        return false;
-    buf_init(&text, JSON_CAP);
-    contribution_write(&out->now, &text);
-    out->stored.len = text.len;
-    out->stored.at = (const unsigned char *)take_text(&text, mem);
-    return out->stored.at || out_of_memory(err);
+    *out = (struct contributions){.stored = {nothing, 0}};
+    return contribution_read(before.at ? before.at : nothing, before.len, mem, &out->before, err) &&
+           (!c->final || contribution_of(&c->result, mem, &out->now, err));
 }
 
-/* Even over n, from the session's id and the scene alone. */
-static size_t pick_step(const void *session_id, size_t len, const char *scene, size_t n)
+/* What the session says against expectations, and the whole as bytes. */
+static bool place(struct db *db, const struct session_change *c, const struct rollup_key *is,
+                  struct arena *mem, struct contributions *sums, struct err *err)
 {
-    unsigned char sum[SHA256_BYTES];
+    const struct placement_key key = {is->build_id, is->model_id, is->tier,
+                                      first_part_us(&c->parts)};
+    struct buf text;
 
-    hmac_sha256(session_id, len, scene, strlen(scene), sum);
-    return (size_t)(((uint64_t)sum[0] << 24 | sum[1] << 16 | sum[2] << 8 | sum[3]) * n >> 32);
+    if (!c->final)
+        return true;
+    if (!placement_set(db, &key, &sums->now, mem, err))
+        return false;
+    buf_init(&text, JSON_CAP);
+    contribution_write(&sums->now, &text);
+    sums->stored.len = text.len;
+    sums->stored.at = (const unsigned char *)take_text(&text, mem);
+    return sums->stored.at || out_of_memory(err);
 }
 
 /* What the counts of stacks are to hold of it from now on: nothing until it is final. */
@@ -716,7 +717,7 @@ static bool tally_bytes(const struct session_change *c, struct arena *mem, struc
     *out = (struct bytes){nothing, 0};
     if (!c->final)
         return true;
-    if (!tally_of(&c->session, &c->result, pick_step, mem, &tally, err))
+    if (!tally_of(&c->session, &c->result, path_pick, mem, &tally, err))
         return false;
     buf_init(&text, JSON_CAP);
     tally_write(&tally, &text);
@@ -741,7 +742,7 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
                    struct arena *mem, struct err *err)
 {
     const struct session_before *b = &c->before;
-    const struct rollup_key was = {b->build_id, b->model_id, b->tier, b->day};
+    const struct rollup_key was = {b->build_id, b->model_id, b->tier, b->day, b->install_hash};
     struct contributions sums;
     struct bytes tally;
     struct names names;
@@ -750,12 +751,11 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
         !find_names(db, c->app, &c->session.header, mem, &names, err))
         return false;
 
-    /* the tier of the model when the session was first seen stays with the session */
-    bool keeps_tier = b->exists && b->model_id == names.model_id;
-    const struct rollup_key is = {names.build_id, names.model_id, keeps_tier ? b->tier : names.tier,
-                                  first_day(&c->parts)};
+    /* the tier its model has now; when that changes, the job 'tiers' moves the session */
+    const struct rollup_key is = {names.build_id, names.model_id, names.tier, first_day(&c->parts),
+                                  c->parts.at[0].install_hash};
 
-    return store_stacks(db, c, is.build_id, stacks, err) &&
+    return place(db, c, &is, mem, &sums, err) && store_stacks(db, c, is.build_id, stacks, err) &&
            store_row(db, c, &is, sums.stored, tally, mem, err) && clear_events(db, c, err) &&
            store_janks(db, c, is.day, is.build_id, mem, err) &&
            store_crashes(db, c, is.day, mem, err) && store_feedback(db, c, is.day, mem, err) &&

@@ -127,7 +127,8 @@ static bool run_kind(struct job_run *run, enum job_outcome *out, struct err *err
         bool (*run)(struct job_run *run, enum job_outcome *out, struct err *err);
     } kinds[] = {{"part", part_job},      {"finish", finish_job}, {"symbols", symbol_job},
                  {"mapping", symbol_job}, {"stacks", stacks_job}, {"restack", stacks_job},
-                 {"remap", stacks_job}};
+                 {"families", families_job},
+                 {"remap", stacks_job},   {"expect", expect_job}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(run->job.kind, kinds[i].name) == 0)
@@ -375,7 +376,7 @@ static void do_chore(struct worker *w, struct chore *c, struct db **db)
     int64_t pause_ms = c->period_ms;
     struct err err;
 
-    if (now_us() < c->due_us)
+    if (!c->period_ms || now_us() < c->due_us)
         return;
     if (c->run(w, db, &err)) {
         c->retry_ms = w->config.poll_max_ms;
@@ -400,8 +401,9 @@ static void *upkeep_thread(void *arg)
     do {
         do_chore(w, &upkeep_chore, &db);
         do_chore(w, &schedule_chore, &db);
-        next_us = upkeep_chore.due_us < schedule_chore.due_us ? upkeep_chore.due_us
-                                                              : schedule_chore.due_us;
+        next_us = upkeep_chore.due_us;
+        if (schedule_chore.period_ms && schedule_chore.due_us < next_us)
+            next_us = schedule_chore.due_us;
     } while (rest(w, (next_us - now_us()) / 1000 + 1, NULL, NULL));
     db_close(db);
     return NULL;
@@ -422,7 +424,7 @@ static bool check_config(const struct worker_config *c, struct err *err)
         {"poll_min_ms", c->poll_min_ms, 1},
         {"poll_max_ms", c->poll_max_ms, c->poll_min_ms},
         {"upkeep_ms", c->upkeep_ms, 1},
-        {"schedule_ms", c->schedule_ms, 1},
+        {"schedule_ms", c->schedule_ms, 0},
         {"arena_bytes", (int64_t)c->arena_bytes, 1 << 20},
     };
 

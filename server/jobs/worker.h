@@ -3,7 +3,7 @@
  *
  * Job kinds: 'part' analyses an uploaded file into its session, 'finish' closes an idle session;
  * 'symbols' and 'mapping' make look-up tables of an upload, 'stacks' reads new stacks with them,
- * 'restack' and 'remap' those that waited for one.
+ * 'restack' and 'remap' those that waited for one. Those of schedule.h recur, one an app.
  * Any number of workers in any number of processes share one queue. Each thread has a connection of
  * its own. A lost database is waited for, never fatal. worker_start/stop/wake from any thread.
  */
@@ -32,7 +32,7 @@ struct worker_config {
     int64_t idle_ms;                  /* a session without a new part for so long is final */
     int64_t poll_min_ms, poll_max_ms; /* between looks at an empty queue */
     int64_t upkeep_ms;                /* between rounds of partitions and retention */
-    int64_t schedule_ms;              /* between looks at what recurs (schedule.h) */
+    int64_t schedule_ms;              /* between looks at what recurs (schedule.h); 0: none */
     size_t max_session_bytes;         /* all parts of a session together, as uploaded */
     size_t arena_bytes;               /* memory of one job */
     int days_ahead;                   /* partitions */

@@ -114,6 +114,7 @@ struct worker_config test_worker(const char *conninfo)
     config.backoff_max_ms = 0;
     config.max_attempts = 1000;
     config.idle_ms = 3600000;
+    config.schedule_ms = 0; /* a test queues itself what it wants to run */
     config.poll_min_ms = 2;
     config.poll_max_ms = 10;
     return config;

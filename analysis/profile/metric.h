@@ -1,0 +1,70 @@
+/*
+ * metric: what a session says about each figure that builds are compared by, as integers that add
+ * up. Definitions: docs/metrics.md. Pure.
+ *
+ * Two kinds. LN: one positive figure a session (a percentile, a peak), taken as its logarithm in
+ * 1e-6, so that a difference is a relative change and no session outweighs another. COUNT: so many
+ * of something in so much exposure.
+ */
+#pragma once
+#include "profile/analyse.h"
+
+enum metric_kind { METRIC_LN, METRIC_COUNT };
+
+/* name, kind, told of each scene too, alerts watch it, scale, unit. A LN figure is e^mean in the
+ * unit; a COUNT is shown as count / exposure x scale. */
+#define METRICS(X)                                                                                 \
+    X(p50, LN, true, true, 1, "ms")                                                                \
+    X(p90, LN, true, true, 1, "ms")                                                                \
+    X(p95, LN, true, false, 1, "ms")                                                               \
+    X(p99, LN, true, false, 1, "ms")                                                               \
+    X(mean, LN, true, true, 1, "ms")                                                               \
+    X(memory_pss, LN, false, true, 1, "MB")       /* Android */                                    \
+    X(memory_footprint, LN, false, true, 1, "MB") /* iOS: another quantity, never one axis */      \
+    X(memory_rss, LN, false, true, 1, "MB")       /* Linux */                                      \
+    X(temperature, LN, false, false, 1, "°C")     /* mean of the battery in play */                \
+    X(janks, COUNT, true, true, 6e5, "per 10 min")                                                 \
+    X(janks_minor, COUNT, true, false, 6e5, "per 10 min")                                          \
+    X(janks_normal, COUNT, true, false, 6e5, "per 10 min")                                         \
+    X(janks_severe, COUNT, true, false, 6e5, "per 10 min")                                         \
+    X(jank_ms, COUNT, true, false, 6e4, "ms per min")                                              \
+    X(perfdog_janks, COUNT, true, false, 6e5, "per 10 min")                                        \
+    X(perfdog_big_janks, COUNT, true, false, 6e5, "per 10 min")                                    \
+    X(stutter, COUNT, true, false, 100, "% of time")                                               \
+    X(missed_frames, COUNT, true, false, 100, "% of frames")                                       \
+    X(throttled, COUNT, false, false, 100, "% of time")                                            \
+    X(slow_sessions, COUNT, false, false, 100, "% of sessions")
+
+enum metric {
+#define X(name, kind, scenes, watched, scale, unit) METRIC_##name,
+    METRICS(X)
+#undef X
+        METRICS_N
+};
+
+struct metric_info {
+    const char *name;
+    enum metric_kind kind;
+    bool scenes, watched;
+    double scale;
+    const char *unit;
+};
+extern const struct metric_info metric_info[METRICS_N];
+bool metric_named(const char *name, enum metric *out) MUST_CHECK;
+
+/* Sums over sessions. The last three only over those that have an expectation: what is compared. */
+enum metric_sum {
+    SUM_N,        /* sessions that have the metric */
+    SUM_VALUE,    /* LN: of y in 1e-6; COUNT: of counts */
+    SUM_EXPOSURE, /* COUNT: of exposures (ms of foreground, frames or sessions) */
+    SUM_X_N,
+    SUM_X_VALUE,    /* LN: of residuals r = y - x in 1e-6; COUNT: of counts */
+    SUM_X_EXPECTED, /* LN: of x in 1e-6; COUNT: of expected events in 1e-6 */
+    METRIC_SUMS
+};
+
+/* A slice with fewer frames says nothing about its percentiles. */
+#define METRIC_MIN_FRAMES 60
+
+/* The first three sums of slice i of a session; the others 0. */
+void metric_of_slice(const struct session_result *r, size_t i, int64_t out[METRICS_N][METRIC_SUMS]);
