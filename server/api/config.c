@@ -19,9 +19,24 @@
     X(slice_ms, 5000, 300000, 30000)                                                               \
     X(jank_stack_ms, 50, 5000, 100)                                                                \
     X(config_period_s, 60, 86400, 3600)
-#define CONFIG_METRICS(X) X(frames) X(hardware) X(stacks) X(steps) X(positions)
+#define CONFIG_METRICS(X)                                                                          \
+    X(frames)                                                                                      \
+    X(hardware)                                                                                    \
+    X(stacks)                                                                                      \
+    X(steps)                                                                                       \
+    X(positions)                                                                                   \
+    X(cpu)                                                                                         \
+    X(frequency)                                                                                   \
+    X(memory)                                                                                      \
+    X(thermal)                                                                                     \
+    X(battery)                                                                                     \
+    X(threads)                                                                                     \
+    X(heap)                                                                                        \
+    X(storage)
 #define DAILY_BYTES_MAX 1073741824
 #define DAILY_BYTES 2097152
+#define MONTHLY_BYTES_MAX INT64_C(34359738368)
+#define MONTHLY_BYTES 20971520
 
 struct config {
     int64_t version;
@@ -35,7 +50,7 @@ struct config {
     CONFIG_NUMBERS(X)
 #undef X
     json_t *scenes; /* borrowed from the document; NULL: everything */
-    int64_t daily_bytes;
+    int64_t daily_bytes, monthly_bytes;
     bool wifi_only;
 };
 
@@ -60,14 +75,16 @@ static bool read_metrics(const json_t *doc, struct config *c, struct err *err)
 
 static bool read_upload(const json_t *doc, struct config *c, struct err *err)
 {
-    static const char *const names[] = {"daily_bytes", "wifi_only", NULL};
-    static const struct range bytes = {0, DAILY_BYTES_MAX, DAILY_BYTES};
+    static const char *const names[] = {"daily_bytes", "monthly_bytes", "wifi_only", NULL};
+    static const struct range daily = {0, DAILY_BYTES_MAX, DAILY_BYTES},
+                              monthly = {0, MONTHLY_BYTES_MAX, MONTHLY_BYTES};
     const json_t *upload = json_object_get(doc, "upload");
 
     if (upload && !json_is_object(upload))
         return err_field(err, ERR_INVALID, "upload", "must be an object");
     if ((upload && !json_only(upload, names, err)) ||
-        !json_get_i64(upload, "daily_bytes", bytes, false, &c->daily_bytes, err) ||
+        !json_get_i64(upload, "daily_bytes", daily, false, &c->daily_bytes, err) ||
+        !json_get_i64(upload, "monthly_bytes", monthly, false, &c->monthly_bytes, err) ||
         !json_get_bool(upload, "wifi_only", true, &c->wifi_only, err))
         return body_inside(err, "upload");
     return true;
@@ -136,11 +153,12 @@ static json_t *config_json(const struct config *c)
 #define X(name) json_object_set_new(metrics, #name, json_boolean(c->metrics.name));
     CONFIG_METRICS(X)
 #undef X
-    return json_pack("{s:I, s:b, s:o, s:I, s:I, s:I, s:o, s:{s:I, s:b}, s:I}",             //
+    return json_pack("{s:I, s:b, s:o, s:I, s:I, s:I, s:o, s:{s:I, s:I, s:b}, s:I}",        //
                      "version", c->version, "enabled", c->enabled, "metrics", metrics,     //
                      "hardware_period_ms", c->hardware_period_ms, "slice_ms", c->slice_ms, //
                      "jank_stack_ms", c->jank_stack_ms, "scenes", scenes,                  //
-                     "upload", "daily_bytes", c->daily_bytes, "wifi_only", c->wifi_only,   //
+                     "upload", "daily_bytes", c->daily_bytes, "monthly_bytes",             //
+                     c->monthly_bytes, "wifi_only", c->wifi_only,                          //
                      "config_period_s", c->config_period_s);
 }
 

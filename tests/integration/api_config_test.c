@@ -1,3 +1,4 @@
+#include "src/collect/collectors.h"
 #include "src/control/config.h"
 #include "support/api.h"
 
@@ -12,9 +13,12 @@
 /* docs/remote-config.md: the defaults, in its order. */
 static const char defaults[] =
     "{\"version\":0,\"enabled\":true,\"metrics\":{\"frames\":true,\"hardware\":true,"
-    "\"stacks\":true,\"steps\":true,\"positions\":true},\"hardware_period_ms\":5000,"
+    "\"stacks\":true,\"steps\":true,\"positions\":true,\"cpu\":true,\"frequency\":true,"
+    "\"memory\":true,\"thermal\":true,\"battery\":true,\"threads\":true,\"heap\":true,"
+    "\"storage\":true},\"hardware_period_ms\":5000,"
     "\"slice_ms\":30000,\"jank_stack_ms\":100,\"scenes\":[\"*\"],"
-    "\"upload\":{\"daily_bytes\":2097152,\"wifi_only\":true},\"config_period_s\":3600}";
+    "\"upload\":{\"daily_bytes\":2097152,\"monthly_bytes\":20971520,\"wifi_only\":true},\"config_"
+    "period_s\":3600}";
 
 static const struct api_answer *get(struct api *api, const char *header)
 {
@@ -160,9 +164,11 @@ static void gives_the_sdk_every_member_as_it_was_put(void **state)
 
     put(api,
         "{\"enabled\":false,\"metrics\":{\"frames\":false,\"hardware\":false,\"stacks\":false,"
-        "\"steps\":false,\"positions\":false},\"hardware_period_ms\":1001,\"slice_ms\":5002,"
+        "\"steps\":false,\"positions\":false,\"heap\":false},\"hardware_period_ms\":1001,\"slice_"
+        "ms\":5002,"
         "\"jank_stack_ms\":53,\"scenes\":[\"battle/*\",\"lobby/main\"],"
-        "\"upload\":{\"daily_bytes\":4,\"wifi_only\":false},\"config_period_s\":65}",
+        "\"upload\":{\"daily_bytes\":4,\"monthly_bytes\":7,\"wifi_only\":false},\"config_period_"
+        "s\":65}",
         NULL);
     assert_int_equal(api->answer.status, 200);
     get(api, NULL);
@@ -174,6 +180,8 @@ static void gives_the_sdk_every_member_as_it_was_put(void **state)
     assert_int_equal(c.slice_ms, 5002);
     assert_int_equal(c.jank_stack_ms, 53);
     assert_int_equal(c.daily_bytes, 4);
+    assert_int_equal(c.monthly_bytes, 7);
+    assert_int_equal(c.collectors_off, 1u << FW_HEAP);
     assert_false(c.wifi_only);
     assert_int_equal(c.config_period_s, 65);
     assert_true(fw_config_wants_scene(&c, "battle", "frost"));
