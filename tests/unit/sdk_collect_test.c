@@ -611,28 +611,138 @@ static void the_device_is_what_the_game_says_then_what_the_system_tells(void **s
     assert_non_null(strstr(d.os_version, "Linux"));
 }
 
+static bool no_property(const char *name, char *out, size_t size)
+{
+    (void)name, (void)out, (void)size;
+    return false;
+}
+
+static bool rooted_emulators_property(const char *name, char *out, size_t size)
+{
+    static const char *const properties[][2] = {{"ro.build.tags", "test-keys"},
+                                                {"ro.debuggable", "1"},
+                                                {"ro.secure", "0"},
+                                                {"ro.kernel.qemu", "1"},
+                                                {"ro.hardware", "ranchu"},
+                                                {"ro.product.model", "sdk_gphone64_arm64"},
+                                                {"init.svc.adbd", "running"},
+                                                {"sys.usb.config", "mtp,adb"}};
+
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+        if (!strcmp(name, properties[i][0])) {
+            snprintf(out, size, "%s", properties[i][1]);
+            return true;
+        }
+    return false;
+}
+
+static void assert_evidence(const struct fw_environment *e, const char *line)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (!strcmp(e->text[i], line))
+            return;
+    fail_msg("no evidence \"%s\"", line);
+}
+
+static void look_around(struct tree *t, struct fw_surroundings s, struct fw_environment *e)
+{
+    struct fw_reader r;
+
+    fw_reader_init(&r, t->proc, t->sys);
+    r.slow_ms = PATIENCE_MS;
+    s.root = t->root;
+    fw_environment_look(e, &r, &s);
+}
+
+static void an_honest_phone_gives_no_evidence(void **state)
+{
+    struct tree *t = *state;
+    struct fw_environment e;
+
+    given_phone(t);
+    given(t, "proc/self/maps", "7000-8000 r-xp 0 0 0 /data/app/game/lib/arm64/libgame.so\n");
+    given(t, "proc/cpuinfo", "Hardware : Qualcomm SM8550\n");
+    given(t, "sys/fs/selinux/enforce", "1\n");
+    look_around(t, (struct fw_surroundings){NULL, FW_PLATFORM_ANDROID, no_property, NULL, NULL},
+                &e);
+    assert_int_equal(e.n, 0);
+    given(t, "system/bin/su", ""); /* on a computer that says nothing */
+    look_around(t, (struct fw_surroundings){NULL, FW_PLATFORM_LINUX, no_property, NULL, NULL}, &e);
+    assert_int_equal(e.n, 0);
+}
+
 static void evidence_names_each_check_that_spoke(void **state)
 {
     struct tree *t = *state;
     struct fw_environment e;
-    struct fw_reader r;
+    char maps[20000];
 
-    fw_reader_init(&r, t->proc, t->sys);
-    given(t, "proc/self/status", "TracerPid:\t0\n");
-    given(t, "bin/su", "");
-    fw_environment_look(&e, &r, t->root);
-    assert_int_equal(e.n, 0); /* su on a computer says nothing */
-
+    given_phone(t);
     given(t, "proc/self/status", "Name: x\nTracerPid:\t4711\n");
     given(t, "proc/cpuinfo", "Hardware : Goldfish\n");
-    given(t, "system/build.prop", "");
     given(t, "system/xbin/su", "");
-    fw_environment_look(&e, &r, t->root);
-    assert_true(e.debugger && e.rooted && e.emulator);
-    assert_int_equal(e.n, 3);
-    assert_string_equal(e.text[0], "debugger: TracerPid 4711");
-    assert_string_equal(e.text[1], "rooted: /system/xbin/su");
-    assert_string_equal(e.text[2], "emulator: goldfish");
+    given(t, "data/adb/magisk", "");
+    given(t, "dev/qemu_pipe", "");
+    given(t, "sys/fs/selinux/enforce", "0");
+    memset(maps, 'x', sizeof maps); /* the word lies across two blocks */
+    memcpy(maps + 8188, "FRIDA-agent", 11);
+    maps[sizeof maps - 1] = 0;
+    given(t, "proc/self/maps", maps);
+    look_around(
+        t,
+        (struct fw_surroundings){NULL, FW_PLATFORM_ANDROID, rooted_emulators_property, NULL, NULL},
+        &e);
+    for (size_t i = 0; i <= FW_EVIDENCE_DEVELOPER; i++)
+        assert_true(e.family[i]);
+    assert_false(e.family[FW_EVIDENCE_REPACKAGED]);
+    assert_int_equal(e.n, 15);
+    assert_evidence(&e, "root.su: /system/xbin/su");
+    assert_evidence(&e, "root.manager: /data/adb/magisk");
+    assert_evidence(&e, "root.test_keys: ro.build.tags=test-keys");
+    assert_evidence(&e, "root.selinux: permissive");
+    assert_evidence(&e, "debugger.tracer: TracerPid 4711");
+    assert_evidence(&e, "debugger.hook: frida");
+    assert_evidence(&e, "emulator.device_node: /dev/qemu_pipe");
+    assert_evidence(&e, "emulator.processor: goldfish");
+    assert_evidence(&e, "developer.usb: sys.usb.config=mtp,adb");
+}
+
+static void a_jailbreak_leaves_paths(void **state)
+{
+    struct tree *t = *state;
+    struct fw_environment e;
+
+    given(t, "var/jb", "");
+    look_around(t, (struct fw_surroundings){NULL, FW_PLATFORM_IOS, no_property, NULL, NULL}, &e);
+    assert_int_equal(e.n, 1);
+    assert_string_equal(e.text[0], "root.jailbreak: /var/jb");
+}
+
+static size_t know(void *user, fw_evidence *out, size_t max)
+{
+    assert_int_equal(max, 8);
+    out[0] = (fw_evidence){FW_EVIDENCE_REPACKAGED, "signature", user};
+    out[1] = (fw_evidence){FW_EVIDENCE_DEVELOPER, "settings", NULL};
+    out[2] = (fw_evidence){FW_EVIDENCE_ROOT, NULL, "nameless"};
+    out[3] = (fw_evidence){(fw_evidence_kind)99, "x", "y"};
+    return 5;
+}
+
+static void the_game_adds_what_only_it_can_know(void **state)
+{
+    struct tree *t = *state;
+    struct fw_environment e;
+    char digest[200];
+
+    memset(digest, 'd', sizeof digest - 1);
+    digest[sizeof digest - 1] = 0;
+    look_around(t, (struct fw_surroundings){NULL, FW_PLATFORM_LINUX, no_property, know, digest},
+                &e);
+    assert_int_equal(e.n, 2);
+    assert_int_equal(strlen(e.text[0]), strlen("repackaged.signature: ") + 48);
+    assert_string_equal(e.text[1], "developer.settings: ");
+    assert_true(e.family[FW_EVIDENCE_REPACKAGED] && e.family[FW_EVIDENCE_DEVELOPER]);
+    assert_false(e.family[FW_EVIDENCE_ROOT]);
 }
 
 #define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -663,7 +773,10 @@ int main(void)
         TREE_TEST(garbage_in_every_file_is_survived),
         TREE_TEST(this_system_is_read),
         TREE_TEST(the_device_is_what_the_game_says_then_what_the_system_tells),
+        TREE_TEST(an_honest_phone_gives_no_evidence),
         TREE_TEST(evidence_names_each_check_that_spoke),
+        TREE_TEST(a_jailbreak_leaves_paths),
+        TREE_TEST(the_game_adds_what_only_it_can_know),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "platform/transport_curl.h"
 #include "src/clock.h"
 #include "src/random.h"
+#include "src/scrub.h"
 #include "src/text.h"
 #include "wire/session_writer.h"
 
@@ -500,12 +501,14 @@ void fw_position(fw_context *fw, float x, float y)
 void fw_step(fw_context *fw, const char *name)
 {
     unsigned char bytes[128];
+    char clean[FW_LABEL_BYTES + 4];
     struct fw_buf out;
 
     if (!enter(fw))
         return;
     fw_buf_over(&out, bytes, sizeof bytes);
-    if (fw_wire_step(&out, now_us(fw), name))
+    fw_scrub(name, clean, sizeof clean);
+    if (fw_wire_step(&out, now_us(fw), clean))
         fw_events_push(&fw->events, FW_EVENT_STEP, fw_now_ns(), out.at, out.len);
     leave(fw);
 }
@@ -562,12 +565,15 @@ void fw_gpu_time(fw_context *fw, uint32_t gpu_us)
 void fw_feedback(fw_context *fw, const char *category, const char *text)
 {
     unsigned char bytes[FW_FEEDBACK_BYTES + 128];
+    char clean[FW_FEEDBACK_BYTES + 4], clean_category[FW_KEY_BYTES + 4];
     struct fw_buf out;
 
     if (!enter(fw))
         return;
     fw_buf_over(&out, bytes, sizeof bytes);
-    if (fw_wire_feedback(&out, now_us(fw), category, text))
+    fw_scrub(category, clean_category, sizeof clean_category);
+    fw_scrub(text, clean, sizeof clean);
+    if (fw_wire_feedback(&out, now_us(fw), clean_category, clean))
         fw_events_push(&fw->events, FW_EVENT_PACKET, fw_now_ns(), out.at, out.len);
     leave(fw);
 }

@@ -65,9 +65,11 @@ static void make_header(struct fw_recorder *r, struct fw_buf *out, unsigned part
         .screen_width_px = d->screen_width_px,
         .screen_height_px = d->screen_height_px,
         .refresh_millihertz = d->refresh_millihertz,
-        .rooted = r->environment.rooted,
-        .debugger = r->environment.debugger,
-        .emulator = r->environment.emulator,
+        .rooted = r->environment.family[FW_EVIDENCE_ROOT],
+        .debugger = r->environment.family[FW_EVIDENCE_DEBUGGER],
+        .emulator = r->environment.family[FW_EVIDENCE_EMULATOR],
+        .developer_mode = r->environment.family[FW_EVIDENCE_DEVELOPER],
+        .repackaged = r->environment.family[FW_EVIDENCE_REPACKAGED],
         .evidence = evidence,
         .n_evidence = r->environment.n,
     };
@@ -535,7 +537,12 @@ static void begin(struct fw_recorder *r)
     fw_collectors_init(&r->collectors, r->proc, r->sys, r->main_tid);
     r->collectors.host = (struct fw_host){r->options->host_values, r->options->user};
     r->collectors.storage.dir = r->store->dir;
-    fw_environment_look(&r->environment, &r->collectors.reader, r->root);
+    fw_environment_look(&r->environment, &r->collectors.reader,
+                        &(struct fw_surroundings){.root = r->root,
+                                                  .platform = fw_platform_kind,
+                                                  .property = fw_platform_property,
+                                                  .ask = r->options->environment,
+                                                  .user = r->options->user});
     fw_device_look(&r->device, &r->collectors.reader, r->collectors.freq.cores);
     fw_remote_config_load(&stored, &r->base, r->store);
     r->asleep_ns = fw_asleep_ns();
