@@ -149,7 +149,7 @@ static void write_key(const char *key, struct buf *out)
     buf_put(out, key, n);
 }
 
-/* Layout byte; of each metric that is not all zero: steps from the one before, the six sums. */
+/* Layout byte; of each metric that is not all zero: steps from the one before, its sums. */
 void metric_sums_write(const int64_t sum[METRICS_N][METRIC_SUMS], struct buf *out)
 {
     unsigned last = 0;

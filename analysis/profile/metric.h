@@ -52,7 +52,10 @@ struct metric_info {
 extern const struct metric_info metric_info[METRICS_N];
 bool metric_named(const char *name, enum metric *out) MUST_CHECK;
 
-/* Sums over sessions. The last three only over those that have an expectation: what is compared. */
+/* Sums over sessions. Those with X: against the session's model, over sessions that have such an
+ * expectation. Those with OWN: against what the same install showed on the baseline before, over
+ * sessions that have such a past; only of watched metrics. See stats/expectation.h, stats/rate.h.
+ */
 enum metric_sum {
     SUM_N,        /* sessions that have the metric */
     SUM_VALUE,    /* LN: of y in 1e-6; COUNT: of counts */
@@ -60,11 +63,14 @@ enum metric_sum {
     SUM_X_N,
     SUM_X_VALUE,    /* LN: of residuals r = y - x in 1e-6; COUNT: of counts */
     SUM_X_EXPECTED, /* LN: of x in 1e-6; COUNT: of expected events in 1e-6 */
+    SUM_OWN_N,
+    SUM_OWN_VALUE,  /* LN: of weight x r; COUNT: of counts */
+    SUM_OWN_WEIGHT, /* LN: of weights; COUNT: of expected events in 1e-6 */
     METRIC_SUMS
 };
 
 /* A slice with fewer frames says nothing about its percentiles. */
 #define METRIC_MIN_FRAMES 60
 
-/* The first three sums of slice i of a session; the others 0. */
+/* Sums without X and OWN of slice i of a session. */
 void metric_of_slice(const struct session_result *r, size_t i, int64_t out[METRICS_N][METRIC_SUMS]);

@@ -9,8 +9,9 @@
 #define MIN_SESSIONS 50       /* of a baseline; the first look at a slice wants as many */
 #define SAMPLE_SESSIONS 20000 /* the latest so many of a baseline say what is expected */
 #define PAGE 200
-#define MAX_CELLS 20000 /* of (tier or model) x scene; the rest stand behind their tier's */
-#define SLOTS 65536     /* power of two, over 2 MAX_CELLS */
+#define PASTS_PER_GROUP 2000 /* installs, of each of 64 groups, whose past is kept */
+#define MAX_CELLS 20000      /* of (tier or model) x scene; the rest stand behind their tier's */
+#define SLOTS 65536          /* power of two, over 2 MAX_CELLS */
 #define SUMS_CAP (64u * METRICS_N * METRIC_SUMS)
 
 /* Sums by kind, id and scene ---------------------------------------------------------------------
@@ -199,7 +200,12 @@ static bool freeze(struct job_run *run, const struct wanted *w, struct err *err)
                         db_i64(run->config->clock_offset_ms)),
                 &frozen_map, run->mem, &rows, err))
         return false;
-    return (!rows.n || store_cells(run, w->build_id, &c, err)) && db_commit(run->db, err);
+    return (!rows.n || (store_cells(run, w->build_id, &c, err) &&
+                        db_exec(run->db, Q_EXPECTATION_PASTS_ADD,
+                                DB_ARGS(db_i64(w->build_id), db_i64(w->baseline_id),
+                                        db_i64(run->job.app_id), db_i64(PASTS_PER_GROUP)),
+                                err))) &&
+           db_commit(run->db, err);
 }
 
 static bool freeze_all(struct job_run *run, struct err *err)

@@ -19,6 +19,7 @@ static void measure_ln(const struct placement_sums *s, unsigned m, int64_t y,
 {
     struct moments model = moments_of(s->model[m]), tier = moments_of(s->tier[m]),
                    all = moments_of(s->all[m]);
+    struct expected own;
     int64_t mu;
 
     if (!expectation_model(&model, &tier, &all, &mu))
@@ -26,6 +27,12 @@ static void measure_ln(const struct placement_sums *s, unsigned m, int64_t y,
     to[SUM_X_N] = 1;
     to[SUM_X_VALUE] = expectation_residual(y, mu);
     to[SUM_X_EXPECTED] = mu;
+    own = expectation_own(mu, s->past[m][SUM_N], s->past[m][SUM_VALUE]);
+    if (!own.weight)
+        return;
+    to[SUM_OWN_N] = 1;
+    to[SUM_OWN_VALUE] = own.weight * expectation_residual(y, own.x_e6);
+    to[SUM_OWN_WEIGHT] = own.weight;
 }
 
 static void measure_count(const struct placement_sums *s, unsigned m,
@@ -36,18 +43,28 @@ static void measure_count(const struct placement_sums *s, unsigned m,
         rate_expected(own[SUM_EXPOSURE], s->model[m][SUM_VALUE], s->model[m][SUM_EXPOSURE],
                       tier[SUM_VALUE], tier[SUM_EXPOSURE]);
 
-    if (expected <= 0)
+    if (expected > 0) {
+        to[SUM_X_N] = 1;
+        to[SUM_X_VALUE] = own[SUM_VALUE];
+        to[SUM_X_EXPECTED] = expected;
+    }
+    if (!s->past[m][SUM_N])
         return;
-    to[SUM_X_N] = 1;
-    to[SUM_X_VALUE] = own[SUM_VALUE];
-    to[SUM_X_EXPECTED] = expected;
+    expected =
+        rate_expected_own(own[SUM_EXPOSURE], s->past[m][SUM_VALUE], s->past[m][SUM_EXPOSURE]);
+    if (expected < 0)
+        return;
+    to[SUM_OWN_N] = 1;
+    to[SUM_OWN_VALUE] = own[SUM_VALUE];
+    to[SUM_OWN_WEIGHT] = expected;
 }
 
 void placement_measure(const struct placement_sums *sums, const int64_t own[METRICS_N][METRIC_SUMS],
                        int64_t to[METRICS_N][METRIC_SUMS])
 {
     for (unsigned m = 0; m < METRICS_N; m++) {
-        to[m][SUM_X_N] = to[m][SUM_X_VALUE] = to[m][SUM_X_EXPECTED] = 0;
+        for (unsigned k = SUM_X_N; k < METRIC_SUMS; k++)
+            to[m][k] = 0;
         if (!own[m][SUM_N])
             continue;
         if (metric_info[m].kind == METRIC_LN)
@@ -67,6 +84,51 @@ struct cell_row {
 static const struct db_col cell_cols[] = {DB_COL(cell_row, kind), DB_COL(cell_row, n),
                                           DB_COL(cell_row, sums)};
 static const struct db_map cell_map = DB_MAP(cell_row, cell_cols);
+
+struct past_row {
+    struct bytes sums;
+};
+static const struct db_col past_cols[] = {DB_COL(past_row, sums)};
+static const struct db_map past_map = DB_MAP(past_row, past_cols);
+
+static void add_past(const struct contribution *past, const struct metric_row *own, size_t n,
+                     struct placement_sums *sums)
+{
+    for (size_t i = 0, k = 0; i < past->n_rows && k < n;) {
+        int order = strcmp(past->rows[i].scene, own[k].scene);
+
+        for (unsigned m = 0; !order && m < METRICS_N; m++)
+            for (unsigned s = 0; s <= SUM_EXPOSURE; s++)
+                sums[k].past[m][s] += past->rows[i].sum[m][s];
+        i += order <= 0;
+        k += order >= 0;
+    }
+}
+
+/* What the install showed on the baseline before the expectation was frozen. */
+static bool read_past(struct db *db, int64_t build, const struct placement_key *key,
+                      const struct metric_row *own, size_t n, struct arena *mem,
+                      struct placement_sums *sums, struct err *err)
+{
+    struct db_rows rows;
+
+    if (!key->install.len)
+        return true;
+    if (!db_all(
+            db, Q_EXPECTATION_PAST,
+            DB_ARGS(db_i64(build), db_i64(key->shard), db_bytes(key->install.at, key->install.len)),
+            &past_map, mem, &rows, err))
+        return false;
+    for (size_t i = 0; i < rows.n; i++) {
+        const struct past_row *r = (const struct past_row *)rows.at + i;
+        struct contribution past;
+
+        if (!contribution_read(r->sums.at, r->sums.len, mem, &past, err))
+            return false;
+        add_past(&past, own, n, sums);
+    }
+    return true;
+}
 
 /* One a row of `own`, in its order. */
 static bool read_sums(struct db *db, int64_t build, const struct placement_key *key,
@@ -98,13 +160,13 @@ static bool read_sums(struct db *db, int64_t build, const struct placement_key *
             return false;
     }
     *out = sums;
-    return true;
+    return read_past(db, build, key, own, n, mem, sums, err);
 }
 
 static bool any_measured(const struct metric_row *r)
 {
     for (unsigned m = 0; m < METRICS_N; m++)
-        if (r->sum[m][SUM_X_N])
+        if (r->sum[m][SUM_X_N] || r->sum[m][SUM_OWN_N])
             return true;
     return false;
 }
@@ -204,7 +266,8 @@ static const struct db_map counted_map = DB_MAP(counted, counted_cols);
 static bool renew(struct db *db, int64_t shard, const unsigned char id[16], const struct counted *s,
                   struct arena *mem, struct err *err)
 {
-    const struct placement_key key = {s->build_id, s->model_id, s->is_tier, s->received_us};
+    const struct placement_key key = {s->build_id,    s->model_id, s->is_tier,
+                                      s->received_us, shard,       s->install_hash};
     const struct rollup_key was = {s->build_id, s->model_id, s->was_tier, s->day, s->install_hash},
                             is = {s->build_id, s->model_id, s->is_tier, s->day, s->install_hash};
     struct contribution before, now;

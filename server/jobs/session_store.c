@@ -691,8 +691,8 @@ static bool contributions(const struct session_change *c, struct arena *mem,
 static bool place(struct db *db, const struct session_change *c, const struct rollup_key *is,
                   struct arena *mem, struct contributions *sums, struct err *err)
 {
-    const struct placement_key key = {is->build_id, is->model_id, is->tier,
-                                      first_part_us(&c->parts)};
+    const struct placement_key key = {
+        is->build_id, is->model_id, is->tier, first_part_us(&c->parts), c->shard, is->install};
     struct buf text;
 
     if (!c->final)
