@@ -137,7 +137,7 @@ static bool read_line(const struct line *l, struct trie *into, struct err *err)
 
 bool fold_read(const char *text, size_t n, struct trie *into, struct err *err)
 {
-    const char *end = text + n;
+    const char *end = n ? text + n : text; /* text may be NULL */
     struct line l = {.room = malloc(n + 1)};
     bool ok = l.room || err_set(err, ERR_INTERNAL, "out of memory");
 

@@ -111,7 +111,7 @@ static bool read_node(struct cursor *c, struct trie *t, uint32_t at[PATH_NGRAM_M
     if (!read_name(c, t, &name, err) || !trie_reserve(t, 1, err))
         return false;
     node = trie_make_child(t, at[d - 1], name);
-    for (int v = 0; v < 2; v++)
+    for (unsigned v = 0; v < 2; v++)
         trie_count(t, node, v, read_zigzag(c));
     at[d] = node;
     *depth = (unsigned)d;

@@ -40,7 +40,7 @@ static bool add_node(struct sums *s, const struct trie *t, uint32_t node, uint32
         !trie_reserve(s->steps, 1, err) || !grow_expected(s, err))
         return false;
     to = trie_make_child(s->steps, node_of[n->parent], name);
-    for (int v = 0; v < 2; v++)
+    for (unsigned v = 0; v < 2; v++)
         trie_count(s->steps, to, v, n->self[v]);
     s->expected[to] += weight * (double)n->self[PATH_CLEAN];
     node_of[node] = to;

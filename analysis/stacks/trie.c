@@ -344,7 +344,7 @@ static void add_nodes(struct trie *into, const struct trie *from, int sign, cons
 
         if (i && node_of[i] == TRIE_NONE)
             node_of[i] = trie_make_child(into, node_of[f->parent], name_of[f->name]);
-        for (int v = 0; v < 2; v++)
+        for (unsigned v = 0; v < 2; v++)
             add_to(&into->nodes[node_of[i]].self[v], f->self[v], sign);
     }
 }
@@ -418,7 +418,7 @@ static bool add_totals(struct trie *t, struct err *err)
     for (size_t i = 0; i < t->n; i++)
         memcpy(t->totals[i].of, t->nodes[i].self, sizeof t->totals[i].of);
     for (size_t i = t->n; i-- > 1;)
-        for (int v = 0; v < 2; v++)
+        for (unsigned v = 0; v < 2; v++)
             add_to(&t->totals[t->nodes[i].parent].of[v], t->totals[i].of[v], 1);
     return true;
 }

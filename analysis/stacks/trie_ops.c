@@ -24,7 +24,7 @@ static bool child_named(struct trie *t, uint32_t parent, const char *name, uint3
 
 static void add_values(struct trie *t, uint32_t node, const int64_t by[2])
 {
-    for (int v = 0; v < 2; v++)
+    for (unsigned v = 0; v < 2; v++)
         trie_count(t, node, v, by[v]);
 }
 

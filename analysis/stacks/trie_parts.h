@@ -44,7 +44,7 @@ bool trie_merge_into(struct trie *into, const struct trie *from, int sign, uint3
                      struct err *err) MUST_CHECK;
 
 /* Counts wrap. */
-static inline void trie_count(struct trie *t, uint32_t node, int value, int64_t by)
+static inline void trie_count(struct trie *t, uint32_t node, unsigned value, int64_t by)
 {
     int64_t *at = &t->nodes[node].self[value];
 

@@ -1,0 +1,75 @@
+#include "stacks/distinct.h"
+#include "stacks/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CAP ((size_t)16 << 20)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void same(const struct buf *a, const struct buf *b)
+{
+    if (a->len != b->len || (a->len && memcmp(a->at, b->at, a->len) != 0))
+        abort();
+}
+
+static void try_paths(const uint8_t *data, size_t size, struct arena *mem)
+{
+    struct paths *p = paths_new(CAP), *q = paths_new(CAP);
+    struct path_rank *list;
+    struct buf once, twice;
+    struct err err;
+    size_t n;
+
+    buf_init(&once, CAP);
+    buf_init(&twice, CAP);
+    if (p && q && paths_read(data, size, 1, p, &err)) {
+        paths_write(p, &once);
+        if (buf_ok(&once) && paths_read(once.at, once.len, 1, q, &err)) {
+            paths_write(q, &twice);
+            same(&once, &twice);
+        }
+        if (paths_rank(p, NULL, 10, mem, &list, &n, &err) && n > 10)
+            abort();
+    }
+    buf_fini(&once);
+    buf_fini(&twice);
+    paths_free(p);
+    paths_free(q);
+}
+
+static void try_distinct(const uint8_t *data, size_t size, struct arena *mem)
+{
+    struct distinct d, e;
+    struct buf once, twice;
+    struct err err;
+
+    distinct_init(&d, mem);
+    distinct_init(&e, mem);
+    buf_init(&once, CAP);
+    buf_init(&twice, CAP);
+    if (distinct_read(data, size, 1, &d, &err)) {
+        distinct_write(&d, &once);
+        if (!distinct_read(once.at, once.len, 1, &e, &err))
+            abort();
+        distinct_write(&e, &twice);
+        same(&once, &twice);
+        if (!(distinct_estimate(&d) >= 0))
+            abort();
+    }
+    buf_fini(&once);
+    buf_fini(&twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *mem = arena_new(CAP);
+
+    if (mem) {
+        try_paths(data, size, mem);
+        try_distinct(data, size, mem);
+    }
+    arena_free(mem);
+    return 0;
+}
