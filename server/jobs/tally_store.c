@@ -32,5 +32,6 @@ bool tally_store(struct db *db, int64_t app, int64_t shard, const unsigned char 
                  const struct tally_at *was, const struct tally_at *is, struct err *err)
 {
     return same(was, is) ||
-           (put(db, app, shard, id, was, -1, err) && put(db, app, shard, id, is, +1, err));
+           (put(db, app, shard, id, was, -1, err) && put(db, app, shard, id, is, +1, err) &&
+            db_exec(db, Q_FAMILIES_QUEUE, DB_ARGS(db_i64(app)), err));
 }

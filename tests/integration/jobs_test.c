@@ -276,7 +276,7 @@ static void a_job_of_an_unknown_kind_ends_dead_and_the_others_run(void **state)
     sb_end(b, sb_play(b, 0, 5, 1), END_STOPPED);
     put_built(1, 1, b);
     counts = drain(&config);
-    assert_int_equal(counts.done, 2); /* the file, and its stacks */
+    assert_int_equal(counts.done, 3); /* the file, its stacks, its families */
     assert_int_equal(counts.failed, 2);
     assert_int_equal(counts.dead, 1);
     assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM job WHERE state = 'dead' AND "
@@ -302,7 +302,7 @@ static void a_session_of_one_file_is_analysed_counted_and_leaves_no_job(void **s
     sb_feedback(b, t, "lag", "slow \"boss\" fight");
     sb_end(b, t, END_STOPPED);
     put_built(1, 1, b);
-    assert_int_equal(drain(&config).done, 2); /* the file, and its stacks */
+    assert_int_equal(drain(&config).done, 3); /* the file, its stacks, its families */
     assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM job"), 0);
 
     char *row =
@@ -499,7 +499,7 @@ static void a_file_in_many_chunks_reads_as_one(void **state)
     sb_end(b, sb_play(b, 0, 20, 1), END_STOPPED);
     u.bytes = sb_bytes(b, &u.n);
     put_upload(conninfo, &u);
-    assert_int_equal(drain(&config).done, 2); /* the file, and its stacks */
+    assert_int_equal(drain(&config).done, 3); /* the file, its stacks, its families */
     assert_true(pg_i64(conninfo, "SELECT frames FROM session") > 1000);
     sb_free(b);
 }

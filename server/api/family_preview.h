@@ -1,0 +1,13 @@
+/*
+ * family_preview: what other rules would do to an app's families, told before they are saved.
+ * Reads only.
+ */
+#pragma once
+#include "server/http/req.h"
+#include "server/jobs/family_group.h"
+
+#define PREVIEW_STACKS 10000 /* those with most events */
+
+/* NULL and err on failure. */
+json_t *family_preview(struct req *r, const struct grouping *now, const struct family_rules *then,
+                       struct err *err);

@@ -1,0 +1,277 @@
+#include "support/api.h"
+
+#include "base/digest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000)
+
+/* Sessions --------------------------------------------------------------------------------------
+ */
+
+enum { LOAD, LOAD_OTHER_LINE, RENDER, SYSTEM, N_STACKS };
+
+static uint32_t put_stack(struct session_builder *b, int which)
+{
+    switch (which) {
+    case LOAD:
+        return sb_text_stack(b, "main", "com.studio.Level.load(Level.java:10)",
+                             "com.studio.World.enter(World.java:7)",
+                             "com.studio.Game.tick(Game.java:3)", "java.lang.Thread.run", NULL);
+    case LOAD_OTHER_LINE:
+        return sb_text_stack(b, "main", "java.util.HashMap.get(HashMap.java:99)",
+                             "com.studio.Level.load(Level.java:11)",
+                             "com.studio.World.enter(World.java:7)",
+                             "com.studio.Game.tick(Game.java:4)", "java.lang.Thread.run", NULL);
+    case RENDER:
+        return sb_text_stack(b, "main", "com.studio.render.Mesh.draw(Mesh.java:1)",
+                             "com.studio.render.Scene.draw(Scene.java:2)",
+                             "com.studio.Game.tick(Game.java:3)", NULL);
+    default:
+        return sb_text_stack(b, "main", "android.os.MessageQueue.nativePollOnce",
+                             "android.os.Looper.loop", NULL);
+    }
+}
+
+/* A session of a minute with a jank of 300 ms for each stack named. */
+static void play_in(struct api *api, uint64_t number, const char *install, const int *stacks,
+                    size_t n, const char *scene, uint64_t code)
+{
+    struct session_builder *b = sb_new(number);
+    uint64_t t = 0;
+    char version[32];
+
+    snprintf(version, sizeof version, "1.0.%llu", (unsigned long long)(code - 100));
+    b->version_code = code;
+    b->version_name = version;
+    sb_part(b, 0, 0);
+    sb_scene(b, 0, "battle", scene);
+    sb_step(b, 1, "open_shop");
+    sb_step(b, 2, "start_match");
+    for (size_t i = 0; i < n; i++) {
+        t = sb_steady(b, t, 60 * 5, 16667);
+        sb_jank(b, t, 300000, 2, SB_SAMPLES({t + 110000, put_stack(b, stacks[i])}));
+        t = sb_frames(b, t, SB_INTERVALS(300000, 16667));
+    }
+    t = sb_steady(b, t, 60 * 5, 16667);
+    sb_end(b, t, END_STOPPED);
+    api_upload(api, 0, b, install);
+    sb_free(b);
+}
+
+#define PLAY(api, number, install, ...)                                                            \
+    play_in(api, number, install, (const int[]){__VA_ARGS__},                                      \
+            sizeof((const int[]){__VA_ARGS__}) / sizeof(int), "frost", 100)
+
+static json_t *item(json_t *list, size_t i)
+{
+    return json_array_get(json_object_get(list, "items"), i);
+}
+
+static size_t items(const json_t *list)
+{
+    return json_array_size(json_object_get(list, "items"));
+}
+
+/* List ------------------------------------------------------------------------------------------
+ */
+
+static void lists_nothing_at_first(void **state)
+{
+    json_t *list = api_get(*state, 0, ROLE_READ, 200, "/v1/families");
+
+    assert_int_equal(items(list), 0);
+    assert_int_equal(api_i64(list, "sessions"), 0);
+    assert_true(json_is_null(json_object_get(list, "next")));
+}
+
+static void stacks_that_differ_in_lines_and_system_frames_are_one_family(void **state)
+{
+    struct api *api = *state;
+    json_t *list, *f;
+
+    PLAY(api, 1, "a", LOAD, LOAD_OTHER_LINE);
+    PLAY(api, 2, "b", LOAD);
+    PLAY(api, 3, "b", RENDER, LOAD_OTHER_LINE, LOAD_OTHER_LINE);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    assert_int_equal(items(list), 2);
+    assert_int_equal(api_i64(list, "sessions"), 3);
+    assert_int_equal(api_i64(list, "installs"), 2);
+    assert_true(json_is_false(json_object_get(list, "pending")));
+    f = item(list, 0);
+    assert_int_equal(api_i64(f, "events"), 5);
+    assert_int_equal(api_i64(f, "sessions"), 3);
+    assert_int_equal(api_i64(f, "installs"), 2);
+    assert_int_equal(api_i64(f, "stacks"), 2);
+    assert_int_equal(api_i64(f, "jank_ms"), 1500);
+    assert_string_equal(api_text(f, "kind"), "jank");
+    assert_string_equal(api_text(f, "class"), "in_app");
+    assert_non_null(strstr(api_text(f, "title"), "Level.load"));
+    assert_true(json_real_value(json_object_get(f, "rate")) == 1.0);
+    f = item(list, 1);
+    assert_int_equal(api_i64(f, "events"), 1);
+    assert_int_equal(api_i64(f, "sessions"), 1);
+}
+
+static void stacks_without_the_app_are_kept_apart(void **state)
+{
+    struct api *api = *state;
+    json_t *list;
+
+    PLAY(api, 1, "a", SYSTEM, LOAD);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    assert_int_equal(items(list), 1);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families?class=system_only");
+    assert_int_equal(items(list), 1);
+    assert_string_equal(api_text(item(list, 0), "class"), "system_only");
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/families?class=any")), 2);
+}
+
+static void pages_and_ranks_by_each_measure(void **state)
+{
+    struct api *api = *state;
+    static const char *const sorts[] = {"sessions", "installs", "jank_ms", "events"};
+    json_t *list;
+    char first[40], cursor[128];
+
+    PLAY(api, 1, "a", LOAD);
+    PLAY(api, 2, "b", LOAD);
+    PLAY(api, 3, "b", RENDER);
+    for (size_t i = 0; i < 4; i++) {
+        list = api_get(api, 0, ROLE_READ, 200, "/v1/families?limit=1&sort=%s", sorts[i]);
+        assert_int_equal(items(list), 1);
+        snprintf(first, sizeof first, "%s", api_text(item(list, 0), "id"));
+        assert_non_null(strstr(api_text(item(list, 0), "title"), "Level.load"));
+        snprintf(cursor, sizeof cursor, "%s", api_text(list, "next"));
+        list = api_get(api, 0, ROLE_READ, 200, "/v1/families?limit=1&sort=%s&cursor=%s", sorts[i],
+                       cursor);
+        assert_int_equal(items(list), 1);
+        assert_string_not_equal(api_text(item(list, 0), "id"), first);
+        assert_true(json_is_null(json_object_get(list, "next")));
+    }
+}
+
+static void counts_within_each_slice(void **state)
+{
+    struct api *api = *state;
+    int64_t build, model;
+    json_t *list;
+
+    play_in(api, 1, "a", (const int[]){LOAD}, 1, "frost", 100);
+    play_in(api, 2, "b", (const int[]){LOAD, RENDER}, 2, "dust", 101);
+    build = pg_i64(api->conninfo, "SELECT build_id FROM build WHERE version_code = 101");
+    model = pg_i64(api->conninfo, "SELECT min(model_id) FROM device_model");
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families?build=%lld", (long long)build);
+    assert_int_equal(api_i64(list, "sessions"), 1);
+    assert_int_equal(items(list), 2);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families?scene=battle/frost");
+    assert_int_equal(items(list), 1);
+    assert_int_equal(api_i64(item(list, 0), "sessions"), 1);
+    assert_int_equal(api_i64(list, "sessions"), 1);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families?scene=battle/dust&tier=0");
+    assert_int_equal(items(list), 2);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families?tier=0&build=%lld", (long long)build);
+    assert_int_equal(items(list), 2);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families?model=%lld", (long long)model);
+    assert_int_equal(items(list), 2);
+    assert_int_equal(api_i64(list, "sessions"), 2);
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/families?tier=3")), 0);
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/families?kind=crash")), 0);
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/families?cause=unknown")), 2);
+    api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/families?model=1&tier=0"), "invalid", "model");
+    api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/families?cause=unknown&os=x"), "invalid",
+                "cause");
+}
+
+static void crashes_are_families_of_their_own(void **state)
+{
+    struct api *api = *state;
+    struct session_builder *b = sb_new(7);
+    json_t *list;
+    uint64_t t;
+
+    sb_part(b, 0, 0);
+    t = sb_steady(b, 0, 600, 16667);
+    sb_crash(b, t, 11, "SIGSEGV", put_stack(b, LOAD));
+    sb_end(b, t, END_RECOVERED);
+    api_upload(api, 0, b, "a");
+    sb_free(b);
+    PLAY(api, 1, "a", LOAD);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    assert_int_equal(items(list), 2);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families?kind=crash");
+    assert_int_equal(items(list), 1);
+    assert_int_equal(api_i64(item(list, 0), "events"), 1);
+    assert_int_equal(api_i64(item(list, 0), "jank_ms"), 0);
+}
+
+/* One --------------------------------------------------------------------------------------------
+ */
+
+static void shows_a_family_with_breakdown_and_reason(void **state)
+{
+    struct api *api = *state;
+    json_t *f, *why, *frame;
+    char id[40];
+
+    play_in(api, 1, "a", (const int[]){LOAD, LOAD_OTHER_LINE}, 2, "frost", 100);
+    play_in(api, 2, "b", (const int[]){LOAD}, 1, "dust", 101);
+    f = item(api_get(api, 0, ROLE_READ, 200, "/v1/families"), 0);
+    snprintf(id, sizeof id, "%s", api_text(f, "id"));
+    f = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s", id);
+    assert_int_equal(api_i64(f, "events"), 3);
+    assert_int_equal(json_array_size(json_object_get(f, "builds")), 2);
+    assert_int_equal(json_array_size(json_object_get(f, "scenes")), 2);
+    assert_int_equal(json_array_size(json_object_get(f, "days")), 1);
+    assert_int_equal(json_array_size(json_object_get(f, "devices")), 1);
+    assert_int_equal(api_i64(json_object_get(f, "first_build"), "version_code"), 100);
+    assert_int_equal(api_i64(json_object_get(f, "last_build"), "version_code"), 101);
+    why = json_object_get(f, "why");
+    assert_string_equal(api_text(why, "family"), id);
+    assert_int_equal(api_i64(why, "depth"), 3);
+    assert_int_equal(json_array_size(json_object_get(why, "names")), 3);
+    f = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/stacks", id);
+    assert_int_equal(items(f), 3); /* managed stacks belong to their build */
+    for (size_t k = 0; k < 3; k++) {
+        bool system = false;
+
+        why = json_object_get(item(f, k), "why");
+        for (size_t n = 0; n < json_array_size(json_object_get(why, "frames")); n++) {
+            frame = json_array_get(json_object_get(why, "frames"), n);
+            system = strstr(api_text(frame, "function"), "java.util") != NULL;
+            assert_true(!system || strcmp(api_text(frame, "use"), "system") == 0);
+            if (strstr(api_text(frame, "function"), "Level.load")) {
+                assert_string_equal(api_text(frame, "use"), "counted");
+                assert_int_equal(api_i64(frame, "position"), 1);
+            }
+        }
+    }
+    f = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/sessions", id);
+    assert_int_equal(items(f), 3);
+    assert_string_equal(api_text(item(f, 0), "model"), "Phone 1");
+    api_problem(api_get(api, 0, ROLE_READ, 404, "/v1/families/%032d", 5), "not_found", "");
+    api_get(api, 1, ROLE_READ, 404, "/v1/families/%s", id);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
+    const struct CMUnitTest tests[] = {
+        T(lists_nothing_at_first),
+        T(stacks_that_differ_in_lines_and_system_frames_are_one_family),
+        T(stacks_without_the_app_are_kept_apart),
+        T(pages_and_ranks_by_each_measure),
+        T(counts_within_each_slice),
+        T(crashes_are_families_of_their_own),
+        T(shows_a_family_with_breakdown_and_reason),
+    };
+#undef T
+
+    return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);
+}
