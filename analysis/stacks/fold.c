@@ -9,6 +9,8 @@
 
 void fold_name(const char *name, struct buf *out)
 {
+    if (!*name)
+        buf_byte(out, '?');
     for (; *name; name++) {
         switch (*name) {
         case ';':
@@ -128,7 +130,7 @@ static bool read_line(const struct line *l, struct trie *into, struct err *err)
         at = read_name(at, blank, l->room);
         if (!at)
             return bad_line(l, err);
-        if (!trie_name(into, l->room, &names[n++], err))
+        if (*l->room && !trie_name(into, l->room, &names[n++], err))
             return false;
         at += at < blank;
     }
