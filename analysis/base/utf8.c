@@ -37,3 +37,22 @@ void utf8_clean(char *text, size_t limit)
     }
     text[at] = '\0';
 }
+
+size_t utf8_tame(char *text, int prose)
+{
+    size_t n = 0;
+
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        if (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) { /* U+0080 to U+009F */
+            at[0] = at[1] = '?';
+            at++;
+            n++;
+        } else if (*at == '\n' || *at == '\t') {
+            *at = prose ? *at : ' ';
+        } else if (*at < ' ' || *at == 0x7f) {
+            *at = '?';
+            n++;
+        }
+    }
+    return n;
+}

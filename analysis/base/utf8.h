@@ -11,3 +11,8 @@ size_t utf8_length(const unsigned char *s);
 /* In place: bytes that are no UTF-8 become '?'; cut to `limit` bytes without splitting a sequence.
  */
 void utf8_clean(char *text, size_t limit);
+
+/* In place, of valid UTF-8: control characters (C0, DEL, C1) become '?' (those of two bytes "??"),
+ * apart from line feed and tab, which stay in prose and become blanks elsewhere. Returns how many
+ * became '?'. */
+size_t utf8_tame(char *text, int prose);

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BOUNDS_VERSION 2
+#define BOUNDS_VERSION 3
 
 #define HARDWARE_FIELDS(X)                                                                         \
     X(process_cpu_permille, "1/1000 of all cores", 0, 1000, "cpu", "a share")                      \

@@ -40,11 +40,21 @@ bool decoder_too_many(struct decoder *d, const char *what, size_t limit)
     return false;
 }
 
-const char *decoder_text(char *text, size_t limit)
+const char *decoder_text(struct decoder *d, char *text, size_t limit)
 {
     if (!text)
         return "";
     utf8_clean(text, limit);
+    d->part.tamed_texts += utf8_tame(text, false) > 0;
+    return text;
+}
+
+static const char *decoder_prose(struct decoder *d, char *text, size_t limit)
+{
+    if (!text)
+        return "";
+    utf8_clean(text, limit);
+    d->part.tamed_texts += utf8_tame(text, true) > 0;
     return text;
 }
 
@@ -267,11 +277,11 @@ static void take_device(struct decoder *d, const Framewatch__Device *from, struc
     size_t n = from->n_cluster < MAX_CLUSTERS ? from->n_cluster : MAX_CLUSTERS;
     struct part_cluster *clusters = arena_array(d->mem, n, sizeof *clusters);
 
-    h->manufacturer = decoder_text(from->manufacturer, name);
-    h->model = decoder_text(from->model, name);
-    h->soc = decoder_text(from->soc, name);
-    h->gpu = decoder_text(from->gpu, name);
-    h->os_version = decoder_text(from->os_version, name);
+    h->manufacturer = decoder_text(d, from->manufacturer, name);
+    h->model = decoder_text(d, from->model, name);
+    h->soc = decoder_text(d, from->soc, name);
+    h->gpu = decoder_text(d, from->gpu, name);
+    h->os_version = decoder_text(d, from->os_version, name);
     h->ram_mb = from->ram_mb;
     h->screen_width_px = from->screen_width_px;
     h->screen_height_px = from->screen_height_px;
@@ -293,7 +303,7 @@ static void take_environment(struct decoder *d, const Framewatch__Environment *f
                      (from->developer_mode ? ENV_DEVELOPER_MODE : 0u) |
                      (from->repackaged ? ENV_REPACKAGED : 0u);
     for (size_t i = 0; evidence && i < n; i++)
-        evidence[i] = decoder_text(from->evidence[i], REASON_BYTES);
+        evidence[i] = decoder_text(d, from->evidence[i], REASON_BYTES);
     h->evidence = evidence;
     h->n_evidence = evidence ? n : 0;
 }
@@ -316,10 +326,10 @@ static void take_header(struct decoder *d, const void *message)
     h->part = from->part;
     h->part_start_us = from->part_start_us;
     h->wall_start_ms = from->wall_start_ms;
-    h->app = decoder_text(from->app, name);
-    h->version_name = decoder_text(from->version_name, name);
-    h->build_id = decoder_text(from->build_id, name);
-    h->sdk_version = decoder_text(from->sdk_version, name);
+    h->app = decoder_text(d, from->app, name);
+    h->version_name = decoder_text(d, from->version_name, name);
+    h->build_id = decoder_text(d, from->build_id, name);
+    h->sdk_version = decoder_text(d, from->sdk_version, name);
     h->platform = platform_name(from->platform);
     h->version_code = from->version_code;
     take_device(d, from->device ? from->device : &no_device, h);
@@ -342,12 +352,12 @@ static void take_scene(struct decoder *d, const void *message)
     if (!s || !attributes)
         return;
     for (size_t i = 0; i < n; i++) {
-        attributes[i].key = decoder_text(from->attribute[i]->key, KEY_BYTES);
+        attributes[i].key = decoder_text(d, from->attribute[i]->key, KEY_BYTES);
         attributes[i].value = from->attribute[i]->value;
     }
     *s = (struct part_scene){.t_us = from->t_us,
-                             .mode = decoder_text(from->mode, MODE_BYTES),
-                             .map = decoder_text(from->map, MODE_BYTES),
+                             .mode = decoder_text(d, from->mode, MODE_BYTES),
+                             .map = decoder_text(d, from->map, MODE_BYTES),
                              .attributes = attributes,
                              .n_attributes = n};
 }
@@ -380,7 +390,7 @@ static void take_step(struct decoder *d, const void *message)
     struct part_step *s = PUSH(d, &d->part, steps);
 
     if (s)
-        *s = (struct part_step){from->t_us, decoder_text(from->name, STEP_BYTES)};
+        *s = (struct part_step){from->t_us, decoder_text(d, from->name, STEP_BYTES)};
 }
 
 static void take_feedback(struct decoder *d, const void *message)
@@ -389,8 +399,8 @@ static void take_feedback(struct decoder *d, const void *message)
     struct part_feedback *f = PUSH(d, &d->part, feedback);
 
     if (f)
-        *f = (struct part_feedback){from->t_us, decoder_text(from->category, CATEGORY_BYTES),
-                                    decoder_text(from->text, FEEDBACK_BYTES)};
+        *f = (struct part_feedback){from->t_us, decoder_text(d, from->category, CATEGORY_BYTES),
+                                    decoder_prose(d, from->text, FEEDBACK_BYTES)};
 }
 
 static void take_self_report(struct decoder *d, const void *message)
@@ -403,8 +413,8 @@ static void take_self_report(struct decoder *d, const void *message)
     if (!r || !off)
         return;
     for (size_t i = 0; i < n; i++) {
-        off[i].name = decoder_text(from->collector_off[i]->name, d->limits->name_bytes);
-        off[i].reason = decoder_text(from->collector_off[i]->reason, REASON_BYTES);
+        off[i].name = decoder_text(d, from->collector_off[i]->name, d->limits->name_bytes);
+        off[i].reason = decoder_text(d, from->collector_off[i]->reason, REASON_BYTES);
         off[i].failures = from->collector_off[i]->failures;
     }
     *r = (struct part_self_report){.t_us = from->t_us,
@@ -463,8 +473,8 @@ static void take_summary(struct decoder *d, const void *message)
         const Framewatch__SceneSummary *scene = from->scene[i];
 
         scenes[i] = (struct part_scene_summary){
-            .mode = decoder_text(scene->mode, MODE_BYTES),
-            .map = decoder_text(scene->map, MODE_BYTES),
+            .mode = decoder_text(d, scene->mode, MODE_BYTES),
+            .map = decoder_text(d, scene->map, MODE_BYTES),
             .foreground_ms = scene->foreground_ms,
             .janks = {scene->minor_janks, scene->normal_janks, scene->severe_janks},
             .sketch = take_sketch(d, scene->sketch)};

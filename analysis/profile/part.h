@@ -3,8 +3,10 @@
  *
  * A part is read up to its last whole zstd frame; `truncated` says that bytes were left over.
  * Malformed bytes inside a whole frame end the reading there too (`damaged`): what came before
- * stands. Strings are NUL-terminated UTF-8 cut to their limits; times are microseconds from
- * session start. Nothing is validated against physical bounds here; that is session.h.
+ * stands. Strings are NUL-terminated UTF-8 cut to their limits, control characters replaced ('?';
+ * line feeds and tabs stay in the text of feedback, and are blanks elsewhere): a terminal, a log or
+ * a page that shows one is not driven by it. Times are microseconds from session start. Nothing is
+ * validated against physical bounds here; that is session.h.
  */
 #pragma once
 #include "base/arena.h"
@@ -198,7 +200,9 @@ struct part {
     enum end_reason end_reason;
     struct part_summary *summary; /* NULL if none */
     size_t zstd_frames, packets, unknown_packets;
-    size_t whole_bytes; /* of the file that were read */
+    size_t tamed_texts;        /* strings that held control characters */
+    size_t samples_over_limit; /* stack samples past what one jank may have */
+    size_t whole_bytes;        /* of the file that were read */
     bool truncated, damaged;
 };
 

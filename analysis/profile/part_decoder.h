@@ -20,7 +20,7 @@
 #define MAX_CLUSTERS 16
 #define MAX_EVIDENCE 16
 #define MAX_COLLECTORS 64
-#define MAX_JANK_SAMPLES 64
+#define MAX_JANK_SAMPLES 16 /* the SDK takes 8 */
 #define MAX_JANK_HARDWARE 64
 #define MAX_SUMMARY_SCENES 128
 
@@ -54,8 +54,8 @@ void *decoder_grow(struct arena *mem, void *items, size_t n, size_t size);
 /* Latches what is past its limit; always false. */
 bool decoder_too_many(struct decoder *d, const char *what, size_t limit);
 
-/* The string, cleaned in place and cut; "" for NULL. */
-const char *decoder_text(char *text, size_t limit);
+/* The string, cleaned in place and cut, without control characters; "" for NULL. */
+const char *decoder_text(struct decoder *d, char *text, size_t limit);
 
 void decoder_hardware(struct decoder *d, const Framewatch__Hardware *from);
 

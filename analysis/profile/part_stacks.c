@@ -55,8 +55,8 @@ static void take_module(struct decoder *d, const Framewatch__Module *from, struc
 {
     size_t n = from->has_debug_id ? from->debug_id.len : 0;
 
-    m->name = decoder_text(from->name, d->limits->name_bytes);
-    m->arch = decoder_text(from->arch, d->limits->name_bytes);
+    m->name = decoder_text(d, from->name, d->limits->name_bytes);
+    m->arch = decoder_text(d, from->arch, d->limits->name_bytes);
     m->base = from->load_address;
     m->size = from->size;
     m->debug_id_len = n < MAX_DEBUG_ID_BYTES ? n : MAX_DEBUG_ID_BYTES;
@@ -122,7 +122,7 @@ static void take_frame(struct decoder *d, const struct ids *modules,
 {
     size_t module = from->has_module ? find_id(modules, from->module) : SIZE_MAX;
 
-    f->text = from->text ? decoder_text(from->text, FRAME_TEXT_BYTES) : NULL;
+    f->text = from->text ? decoder_text(d, from->text, FRAME_TEXT_BYTES) : NULL;
     f->module = module == SIZE_MAX || f->text ? NULL : &d->part.modules[module];
     f->offset = f->text ? 0 : from->offset;
 }
@@ -151,7 +151,7 @@ static bool take_stack(struct decoder *d, const struct ids *modules, const Frame
     sha256(canonical->at, canonical->len, hash);
     d->out_of_memory |= !buf_ok(canonical);
     memcpy(s->hash, hash, sizeof s->hash);
-    s->thread = decoder_text(from->thread, d->limits->name_bytes);
+    s->thread = decoder_text(d, from->thread, d->limits->name_bytes);
     s->frames = frames;
     s->n = from->n_frame;
     return !d->out_of_memory;
@@ -189,6 +189,7 @@ static bool take_jank(struct decoder *d, const struct ids *stacks, const Framewa
     if (!samples || !j)
         return false;
     *j = (struct part_jank){from->start_us, from->duration_us, from->level, samples, 0};
+    d->part.samples_over_limit += from->n_sample - n;
     for (size_t i = 0; i < n; i++) {
         size_t at = find_id(stacks, from->sample[i]->stack);
 
@@ -210,7 +211,7 @@ static bool take_crash(struct decoder *d, const struct ids *stacks, const Framew
 
     if (!c)
         return false;
-    *c = (struct part_crash){from->t_us, from->signal, decoder_text(from->reason, REASON_BYTES),
+    *c = (struct part_crash){from->t_us, from->signal, decoder_text(d, from->reason, REASON_BYTES),
                              at == SIZE_MAX ? NULL : &d->part.stacks[at]};
     return true;
 }

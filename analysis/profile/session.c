@@ -75,6 +75,8 @@ static void merge_header(struct merge *m)
         }
         s->n_truncated += p->truncated;
         s->invalid[INVALID_unknown_packet] += (int64_t)p->unknown_packets;
+        s->invalid[INVALID_control_character] += (int64_t)p->tamed_texts;
+        s->invalid[INVALID_too_many_stacks] += (int64_t)p->samples_over_limit;
         if (p->summary)
             s->summary = p->summary;
     }
@@ -281,6 +283,43 @@ static void check_janks(struct session *s)
             s->janks[kept++] = s->janks[i];
     s->invalid[INVALID_jank_out_of_bounds] += (int64_t)(s->n_janks - kept);
     s->n_janks = kept;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct part_jank *const *x = a, *const *y = b;
+
+    if ((*x)->duration_us != (*y)->duration_us)
+        return (*x)->duration_us > (*y)->duration_us ? -1 : 1;
+    return (*x > *y) - (*x < *y); /* in order of time */
+}
+
+/* A real session stays far below; a forged one would make answers of a hundred megabytes. */
+static void limit_samples(struct merge *m)
+{
+    struct session *s = &m->session;
+    size_t all = 0;
+
+    for (size_t i = 0; i < s->n_janks; i++)
+        all += s->janks[i].n_samples;
+    if (all <= MAX_SESSION_SAMPLES)
+        return;
+
+    struct part_jank **longest = arena_array(m->mem, s->n_janks, sizeof *longest);
+    size_t kept = 0;
+
+    for (size_t i = 0; longest && i < s->n_janks; i++)
+        longest[i] = &s->janks[i];
+    if (longest)
+        qsort(longest, s->n_janks, sizeof(struct part_jank *), by_length);
+    for (size_t i = 0; longest && i < s->n_janks; i++) {
+        struct part_jank *j = longest[i];
+
+        if (j->n_samples > MAX_SESSION_SAMPLES - kept)
+            j->n_samples = MAX_SESSION_SAMPLES - kept;
+        kept += j->n_samples;
+    }
+    s->invalid[INVALID_too_many_stacks] += (int64_t)(all - kept);
 }
 
 /* Numbers that contradict each other would poison what they are added to. */
@@ -495,6 +534,7 @@ bool session_merge(const struct session_part *parts, size_t n, struct arena *mem
     check_samples(&m.session);
     check_positions(&m.session);
     check_janks(&m.session);
+    limit_samples(&m);
     check_summary(&m.session);
 
     merge_scenes(&m);

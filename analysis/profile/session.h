@@ -14,6 +14,7 @@
 #define MAX_SESSION_US (UINT64_C(7) * 24 * 3600 * 1000000)
 /* Distinct scenes; the first by time are kept, the rest become one scene of key "%other". */
 #define MAX_SESSION_SCENES 128
+#define MAX_SESSION_SAMPLES 4000 /* of stacks, in all janks: the longest janks keep theirs */
 
 enum frame_state {
     FRAME_VALID,
@@ -46,7 +47,9 @@ struct frame {
     X(jank_out_of_bounds)    /* a Jank packet whose length no frame can have */                    \
     X(summary_out_of_bounds) /* a Summary that contradicts itself: left out */                     \
     X(position_not_finite)                                                                         \
-    X(too_many_scenes) /* scene changes beyond MAX_SESSION_SCENES distinct ones */
+    X(too_many_scenes)   /* scene changes beyond MAX_SESSION_SCENES distinct ones */               \
+    X(too_many_stacks)   /* stack samples past those of one jank or MAX_SESSION_SAMPLES */         \
+    X(control_character) /* texts in which one was replaced */
 enum invalid_reason {
 #define X(name) INVALID_##name,
     INVALID_REASONS(X)

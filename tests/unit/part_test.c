@@ -323,6 +323,44 @@ static void of_two_stacks_with_one_id_the_first_counts(void **state)
     assert_string_equal(part.janks[0].samples[0].stack->frames[0].text, "first");
 }
 
+static void control_characters_leave_every_text_and_are_counted(void **state)
+{
+    (void)state;
+    sb_part(b, 0, 0);
+    sb_step(b, 1, "a\033[2Jb\177c\302\233d\n\te");
+    sb_scene(b, 2, "battle\001", "fr\303\266st");
+    sb_feedback(b, 3, "l\nag", "two\nlines\tand\a a bell");
+    sb_text_stack(b, "ma\rin", "Game\b.tick", NULL);
+    decode();
+    assert_string_equal(part.steps[0].name, "a?[2Jb?c??d  e");
+    assert_string_equal(part.scenes[0].mode, "battle?");
+    assert_string_equal(part.scenes[0].map, "fr\303\266st");
+    assert_string_equal(part.feedback[0].category, "l ag");
+    assert_string_equal(part.feedback[0].text, "two\nlines\tand? a bell");
+    assert_string_equal(part.stacks[0].thread, "ma?in");
+    assert_string_equal(part.stacks[0].frames[0].text, "Game?.tick");
+    assert_int_equal(part.tamed_texts, 5);
+}
+
+static void a_jank_has_only_so_many_stacks(void **state)
+{
+    struct sb_sample sample[40];
+
+    (void)state;
+    sb_part(b, 0, 0);
+    for (size_t i = 0; i < 40; i++)
+        sample[i] = (struct sb_sample){1000 + i, 0};
+    sample[0].stack = sb_text_stack(b, "main", "Game.tick", NULL);
+    for (size_t i = 1; i < 40; i++)
+        sample[i].stack = sample[0].stack;
+    sb_jank(b, 500, 300000, 2, sample, 40);
+    sb_jank(b, 900000, 300000, 2, sample, 16);
+    decode();
+    assert_int_equal(part.janks[0].n_samples, 16);
+    assert_int_equal(part.janks[1].n_samples, 16);
+    assert_int_equal(part.samples_over_limit, 24);
+}
+
 static void texts_are_clean_utf8_within_their_limit(void **state)
 {
     char longer[200];
@@ -786,6 +824,8 @@ int main(void)
         T(janks_and_crashes_find_stacks_that_come_later),
         T(equal_stacks_of_any_process_hash_equal),
         T(of_two_stacks_with_one_id_the_first_counts),
+        T(control_characters_leave_every_text_and_are_counted),
+        T(a_jank_has_only_so_many_stacks),
         T(texts_are_clean_utf8_within_their_limit),
         T(unknown_packets_and_fields_are_skipped),
         T(malformed_bytes_end_the_reading_where_they_are),

@@ -602,6 +602,35 @@ static void scenes_past_the_limit_become_one(void **state)
     assert_int_equal(s->change_scene[MAX_SESSION_SCENES], other);
 }
 
+/* Of more stacks than a session may hold the longest janks keep theirs, in whatever order they
+ * come. */
+static void stacks_are_those_of_the_longest_janks(void **state)
+{
+    const struct session *s = NULL;
+    size_t samples = 0;
+
+    (void)state;
+    sb_part(b, 0, 0);
+    uint32_t stack = sb_text_stack(b, "main", "Game.tick", NULL);
+    struct sb_sample sample[10];
+
+    for (size_t i = 0; i < 10; i++)
+        sample[i] = (struct sb_sample){i, stack};
+    /* 450 janks of 10 stacks: 50 janks lose theirs, those of 100 ms */
+    for (uint64_t i = 0; i < 450; i++)
+        sb_jank(b, i * SECOND, i % 9 == 3 ? 100000 : 200000 + i, 1, sample, 10);
+    sb_jank(b, 450 * SECOND, 150000, 1, sample, 5);
+    s = merged();
+    for (size_t i = 0; i < s->n_janks; i++) {
+        bool loses = s->janks[i].duration_us <= 150000;
+
+        samples += s->janks[i].n_samples;
+        assert_int_equal(s->janks[i].n_samples > 0, !loses);
+    }
+    assert_int_equal(samples, MAX_SESSION_SAMPLES);
+    assert_int_equal(s->invalid[INVALID_too_many_stacks], 505);
+}
+
 /* Bounds ----------------------------------------------------------------------------------------
  */
 
@@ -916,6 +945,7 @@ int main(void)
         T(a_frame_belongs_to_the_scene_it_began_in),
         T(no_two_scenes_share_a_key),
         T(scenes_past_the_limit_become_one),
+        T(stacks_are_those_of_the_longest_janks),
         T(values_out_of_bounds_are_invalid_and_counted),
         T(bounds_are_inclusive_in_every_line_of_the_table),
         T(a_sample_told_twice_is_one),
