@@ -382,6 +382,16 @@ static bool choose_frames(struct work *w, enum stack_class class, const struct t
     return family_collapse(s, w->notes, w->mem);
 }
 
+/* Threads start in the system, and end there where they were unwound to their end. */
+static bool is_cut(const struct work *w)
+{
+    const struct frame_note *last = w->n ? &w->notes[w->n - 1] : NULL;
+
+    if (!last || w->in->n > w->n)
+        return true;
+    return last->use != FRAME_BASE && last->use != FRAME_SYSTEM && !family_is_main(last->name);
+}
+
 static bool make_family(struct work *w, struct family *f)
 {
     struct tally t;
@@ -402,6 +412,7 @@ static bool make_family(struct work *w, struct family *f)
     for (unsigned d = 1; d <= RULES_DEPTH_MAX; d++)
         if (!fingerprint(f, w->in->kind, d, f->fingerprint[d - 1]))
             return false;
+    f->cut = is_cut(w);
     f->notes = w->notes;
     f->n_notes = w->n;
     return family_title(f, w->mem);

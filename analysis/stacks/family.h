@@ -76,6 +76,7 @@ struct family {
     const char *owner; /* NULL: nobody's */
     const struct rule *owner_rule, *ignore_rule; /* NULL: none */
     bool ignored;
+    bool cut;                /* the outermost frame starts no thread: unwinding stopped early */
     bool provisional;        /* symbols that are still missing could change it */
     unsigned named, unnamed; /* frames, thread bases and glue left out: what the class went by */
 };

@@ -1,0 +1,409 @@
+#include "stacks/kin.h"
+
+#include "base/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_BYTES 16
+#define KEYS_MAX (2 * RULES_DEPTH_MAX) /* of one member */
+#define DOMINANT 4
+
+const char *const kin_reason_name[] = {"lost", "cut"};
+
+struct kin_family {
+    uint8_t fingerprint[FINGERPRINT_BYTES];
+    int64_t count;
+    size_t joins; /* itself: none */
+    enum kin_reason reason;
+    const char *lost;
+};
+
+/* What a member offers to be kin of, or asks for. */
+struct key {
+    uint8_t bytes[KEY_BYTES];
+    uint32_t family;
+    uint32_t member;
+    enum kin_reason reason;
+    const char *lost;
+};
+
+/* Weight of `from` that has kin in `into`. */
+struct match {
+    uint32_t from, into, member;
+    enum kin_reason reason;
+    const char *lost;
+    int64_t count;
+};
+
+struct work {
+    const struct kin_member *members;
+    size_t n;
+    struct arena *mem;
+    unsigned depth;
+    struct kin_family *families;
+    size_t n_families;
+    uint32_t *family_of; /* of each member; UINT32_MAX: not in-app */
+    struct key *offers, *asks;
+    size_t n_offers, n_asks;
+    struct match *matches;
+    size_t n_matches;
+};
+
+/* Families ----------------------------------------------------------------------------------------
+ */
+
+static int by_fingerprint(const void *a, const void *b)
+{
+    return memcmp(((const struct kin_family *)a)->fingerprint,
+                  ((const struct kin_family *)b)->fingerprint, FINGERPRINT_BYTES);
+}
+
+static const uint8_t *fingerprint_of(const struct work *w, size_t member)
+{
+    return w->members[member].family->fingerprint[w->depth - 1];
+}
+
+static bool takes_part(const struct kin_member *m)
+{
+    return m->family->class == STACK_CLASS_IN_APP && m->family->n_names && m->count > 0;
+}
+
+static void merge_equal(struct work *w)
+{
+    size_t n = 0;
+
+    qsort(w->families, w->n_families, sizeof *w->families, by_fingerprint);
+    for (size_t i = 0; i < w->n_families; i++) {
+        if (n && by_fingerprint(&w->families[n - 1], &w->families[i]) == 0)
+            w->families[n - 1].count += w->families[i].count;
+        else
+            w->families[n++] = w->families[i];
+    }
+    w->n_families = n;
+    for (size_t i = 0; i < n; i++)
+        w->families[i].joins = i;
+}
+
+static bool make_families(struct work *w)
+{
+    w->families = arena_array(w->mem, w->n + 1, sizeof *w->families);
+    w->family_of = arena_array(w->mem, w->n + 1, sizeof *w->family_of);
+    if (!w->families || !w->family_of)
+        return false;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!takes_part(&w->members[i]))
+            continue;
+        memcpy(w->families[w->n_families].fingerprint, fingerprint_of(w, i), FINGERPRINT_BYTES);
+        w->families[w->n_families++].count = w->members[i].count;
+    }
+    merge_equal(w);
+    for (size_t i = 0; i < w->n; i++) {
+        struct kin_family wanted, *found;
+
+        w->family_of[i] = UINT32_MAX;
+        if (!takes_part(&w->members[i]))
+            continue;
+        memcpy(wanted.fingerprint, fingerprint_of(w, i), FINGERPRINT_BYTES);
+        found = bsearch(&wanted, w->families, w->n_families, sizeof wanted, by_fingerprint);
+        w->family_of[i] = (uint32_t)(found - w->families);
+    }
+    return true;
+}
+
+/* Keys --------------------------------------------------------------------------------------------
+ */
+
+/* names without number `without` (n: all of them), told apart by reason and kind */
+static bool make_key(struct key *k, const struct kin_member *m, size_t n, size_t without)
+{
+    unsigned char head[] = {(unsigned char)k->reason, (unsigned char)m->kind,
+                            (unsigned char)(n - (without < n))};
+    unsigned char sum[SHA256_BYTES];
+    struct digest *d = digest_new(DIGEST_SHA256);
+
+    if (!d)
+        return false;
+    digest_add(d, head, sizeof head);
+    for (size_t i = 0; i < n; i++)
+        if (i != without)
+            digest_add(d, m->family->names[i], strlen(m->family->names[i]) + 1);
+    digest_end(d, sum);
+    digest_free(d);
+    memcpy(k->bytes, sum, KEY_BYTES);
+    return true;
+}
+
+static struct key *new_key(struct work *w, size_t member, enum kin_reason reason, bool offer)
+{
+    struct key *k = offer ? &w->offers[w->n_offers++] : &w->asks[w->n_asks++];
+
+    *k = (struct key){.family = w->family_of[member], .member = (uint32_t)member, .reason = reason};
+    return k;
+}
+
+/* A full list of names may go on, so its first four are told by others' first four; a shorter one
+ * is whole. */
+static bool offer_lost(struct work *w, size_t member)
+{
+    const struct kin_member *m = &w->members[member];
+    size_t n = m->family->n_names;
+
+    if (n < KIN_COMMON + 1)
+        return true;
+    for (size_t without = 1; without < n; without++) {
+        struct key *k = new_key(w, member, KIN_LOST, true);
+
+        k->lost = m->family->names[without];
+        if (!make_key(k, m, n, without))
+            return false;
+    }
+    return true;
+}
+
+static bool ask_lost(struct work *w, size_t member)
+{
+    const struct kin_member *m = &w->members[member];
+    size_t n = m->family->n_names;
+
+    if (n < KIN_COMMON)
+        return true;
+    if (n == RULES_DEPTH_MAX)
+        n--;
+    return make_key(new_key(w, member, KIN_LOST, false), m, n, n);
+}
+
+static bool offer_beginnings(struct work *w, size_t member)
+{
+    const struct kin_member *m = &w->members[member];
+
+    for (size_t n = 1; n < m->family->n_names && n < w->depth; n++)
+        if (!make_key(new_key(w, member, KIN_CUT, true), m, n, n))
+            return false;
+    return true;
+}
+
+static bool ask_cut(struct work *w, size_t member)
+{
+    const struct kin_member *m = &w->members[member];
+    size_t n = m->family->n_names;
+
+    if (!m->family->cut || n >= w->depth)
+        return true;
+    return make_key(new_key(w, member, KIN_CUT, false), m, n, n);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    int order = memcmp(x->bytes, y->bytes, KEY_BYTES);
+
+    if (order)
+        return order;
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    return x->lost && y->lost ? strcmp(x->lost, y->lost) : 0;
+}
+
+static bool make_keys(struct work *w)
+{
+    w->offers = arena_array(w->mem, w->n * KEYS_MAX + 1, sizeof *w->offers);
+    w->asks = arena_array(w->mem, w->n * 2 + 1, sizeof *w->asks);
+    if (!w->offers || !w->asks)
+        return false;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->family_of[i] != UINT32_MAX &&
+            !(offer_lost(w, i) && offer_beginnings(w, i) && ask_lost(w, i) && ask_cut(w, i)))
+            return false;
+    qsort(w->offers, w->n_offers, sizeof *w->offers, by_key);
+    return true;
+}
+
+/* Equal offers of one family are one. */
+static void thin_offers(struct work *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n_offers; i++)
+        if (!n || w->offers[n - 1].family != w->offers[i].family ||
+            memcmp(w->offers[n - 1].bytes, w->offers[i].bytes, KEY_BYTES) != 0)
+            w->offers[n++] = w->offers[i];
+    w->n_offers = n;
+}
+
+/* Matches -----------------------------------------------------------------------------------------
+ */
+
+static size_t first_offer(const struct work *w, const uint8_t *bytes)
+{
+    size_t low = 0, high = w->n_offers;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (memcmp(w->offers[middle].bytes, bytes, KEY_BYTES) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Calls with each family heavier than the asking one. Counts only where there is no room yet. */
+static void match_ask(struct work *w, const struct key *ask, struct match *room, size_t *n)
+{
+    for (size_t i = first_offer(w, ask->bytes);
+         i < w->n_offers && memcmp(w->offers[i].bytes, ask->bytes, KEY_BYTES) == 0; i++) {
+        const struct key *offer = &w->offers[i];
+
+        if (w->families[offer->family].count <= w->families[ask->family].count)
+            continue;
+        if (room)
+            room[*n] = (struct match){ask->family,   offer->family, ask->member,
+                                      offer->reason, offer->lost,   w->members[ask->member].count};
+        ++*n;
+    }
+}
+
+static int by_pair(const void *a, const void *b)
+{
+    const struct match *x = a, *y = b;
+
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    if (x->into != y->into)
+        return x->into < y->into ? -1 : 1;
+    if (x->member != y->member)
+        return x->member < y->member ? -1 : 1;
+    return (int)x->reason - (int)y->reason;
+}
+
+/* The reason told for a pair: that of the most weight would need a count of each; the first by name
+ * does, since one family's members hardly differ in it. */
+static bool prefer(const struct match *a, const struct match *b)
+{
+    if (a->reason != b->reason)
+        return a->reason < b->reason;
+    return a->lost && b->lost && strcmp(a->lost, b->lost) < 0;
+}
+
+static void sum_pairs(struct work *w)
+{
+    size_t n = 0;
+    uint32_t last = UINT32_MAX;
+
+    qsort(w->matches, w->n_matches, sizeof *w->matches, by_pair);
+    for (size_t i = 0; i < w->n_matches; i++) {
+        const struct match *m = &w->matches[i];
+        struct match *sum = n ? &w->matches[n - 1] : NULL;
+
+        if (!sum || sum->from != m->from || sum->into != m->into) {
+            last = m->member;
+            w->matches[n++] = *m;
+            continue;
+        }
+        if (m->member != last)
+            sum->count += m->count;
+        last = m->member;
+        if (prefer(m, sum)) {
+            sum->reason = m->reason;
+            sum->lost = m->lost;
+        }
+    }
+    w->n_matches = n;
+}
+
+static bool make_matches(struct work *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n_asks; i++)
+        match_ask(w, &w->asks[i], NULL, &n);
+    w->matches = arena_array(w->mem, n + 1, sizeof *w->matches);
+    if (!w->matches)
+        return false;
+    for (size_t i = 0; i < w->n_asks; i++)
+        match_ask(w, &w->asks[i], w->matches, &w->n_matches);
+    sum_pairs(w);
+    return true;
+}
+
+/* Joins -------------------------------------------------------------------------------------------
+ */
+
+/* All pairs of one `from`. */
+static void join_one(struct work *w, const struct match *pairs, size_t n)
+{
+    const struct match *best = NULL;
+    int64_t second = 0, heaviest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t count = w->families[pairs[i].into].count;
+
+        if (pairs[i].count * 2 < w->families[pairs[i].from].count)
+            continue;
+        if (count > heaviest) {
+            second = heaviest;
+            heaviest = count;
+            best = &pairs[i];
+        } else if (count > second) {
+            second = count;
+        }
+    }
+    if (!best || second * DOMINANT > heaviest)
+        return;
+    w->families[best->from].joins = best->into;
+    w->families[best->from].reason = best->reason;
+    w->families[best->from].lost = best->lost;
+}
+
+static size_t root_of(const struct work *w, size_t family)
+{
+    while (w->families[family].joins != family)
+        family = w->families[family].joins;
+    return family;
+}
+
+static bool write_joins(struct work *w, struct kin_join **joins, size_t *n_joins)
+{
+    struct kin_join *list = arena_array(w->mem, w->n_families + 1, sizeof *list);
+    size_t n = 0;
+
+    if (!list)
+        return false;
+    for (size_t i = 0; i < w->n_families; i++) {
+        const struct kin_family *f = &w->families[i], *root = &w->families[root_of(w, i)];
+
+        if (root == f)
+            continue;
+        list[n] = (struct kin_join){.reason = f->reason,
+                                    .lost = f->lost,
+                                    .from_count = f->count,
+                                    .into_count = root->count};
+        memcpy(list[n].from, f->fingerprint, FINGERPRINT_BYTES);
+        memcpy(list[n++].into, root->fingerprint, FINGERPRINT_BYTES);
+    }
+    *joins = list;
+    *n_joins = n;
+    return true;
+}
+
+bool kin_find(const struct kin_member *members, size_t n, struct arena *mem,
+              struct kin_join **joins, size_t *n_joins, struct err *err)
+{
+    struct work w = {.members = members, .n = n, .mem = mem};
+
+    w.depth = n ? members[0].family->depth : RULES_DEPTH_DEFAULT;
+    if (n > UINT32_MAX / KEYS_MAX || !make_families(&w) || !make_keys(&w))
+        return err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
+    thin_offers(&w);
+    if (!make_matches(&w))
+        return err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
+    for (size_t i = 0, to; i < w.n_matches; i = to) {
+        for (to = i + 1; to < w.n_matches && w.matches[to].from == w.matches[i].from; to++)
+            ;
+        join_one(&w, &w.matches[i], to - i);
+    }
+    return write_joins(&w, joins, n_joins) ||
+           err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
+}

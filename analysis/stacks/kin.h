@@ -1,0 +1,42 @@
+/*
+ * kin: families that are one, but for a frame that a compiler or an unwinder lost. Fingerprints are
+ * exact: where one architecture calls a function in tail position, or a library has no records of
+ * what was inlined, a caller is missing and the stack falls into a family of its own. Pure, and
+ * independent of the order of the input; O(n log n).
+ *
+ * A stack b may belong to the family of a stack a of the same kind, both in-app, if
+ *   KIN_LOST: b's names are a's without one that is not the innermost: all of those either has of
+ *             the first RULES_DEPTH_MAX, at least KIN_COMMON;
+ *   KIN_CUT:  b's stack ends before its thread began, with fewer names than the depth, and a's
+ *             begin with all of them.
+ * Family B joins A if that holds for half of B's weight, A is heavier than B, and no other such
+ * family is more than a quarter as heavy as A: a doubtful guess is none. Where A joins C, so does
+ * B.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "stacks/family.h"
+
+#define KIN_COMMON 3
+
+enum kin_reason { KIN_LOST, KIN_CUT };
+extern const char *const kin_reason_name[]; /* "lost", "cut" */
+
+/* A stack, or all stacks of equal names. */
+struct kin_member {
+    const struct family *family; /* class, depth, names, cut and fingerprints are read */
+    enum stack_kind kind;
+    int64_t count;
+};
+
+struct kin_join {
+    uint8_t from[FINGERPRINT_BYTES], into[FINGERPRINT_BYTES]; /* at the rules' depth */
+    enum kin_reason reason;
+    const char *lost;               /* KIN_LOST: the name missing in `from`, else NULL */
+    int64_t from_count, into_count; /* of the families as fingerprints make them */
+};
+
+/* Joins by `from`; all members of one depth. */
+bool kin_find(const struct kin_member *members, size_t n, struct arena *mem,
+              struct kin_join **joins, size_t *n_joins, struct err *err) MUST_CHECK;
