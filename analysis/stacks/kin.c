@@ -8,6 +8,7 @@
 #define KEY_BYTES 16
 #define KEYS_MAX (2 * RULES_DEPTH_MAX) /* of one member */
 #define DOMINANT 4
+#define OFFERS_MAX 8 /* of one key: the heaviest families */
 
 const char *const kin_reason_name[] = {"lost", "cut"};
 
@@ -22,8 +23,8 @@ struct kin_family {
 /* What a member offers to be kin of, or asks for. */
 struct key {
     uint8_t bytes[KEY_BYTES];
-    uint32_t family;
-    uint32_t member;
+    uint32_t family, member;
+    int64_t count; /* of the family */
     enum kin_reason reason;
     const char *lost;
 };
@@ -200,6 +201,8 @@ static int by_key(const void *a, const void *b)
 
     if (order)
         return order;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
     if (x->family != y->family)
         return x->family < y->family ? -1 : 1;
     return x->lost && y->lost ? strcmp(x->lost, y->lost) : 0;
@@ -219,15 +222,26 @@ static bool make_keys(struct work *w)
     return true;
 }
 
-/* Equal offers of one family are one. */
+static bool same_key(const struct key *a, const struct key *b)
+{
+    return memcmp(a->bytes, b->bytes, KEY_BYTES) == 0;
+}
+
+/* Equal offers of one family are one; of many families the heaviest stay. */
 static void thin_offers(struct work *w)
 {
-    size_t n = 0;
+    size_t n = 0, of_key = 0;
 
-    for (size_t i = 0; i < w->n_offers; i++)
-        if (!n || w->offers[n - 1].family != w->offers[i].family ||
-            memcmp(w->offers[n - 1].bytes, w->offers[i].bytes, KEY_BYTES) != 0)
-            w->offers[n++] = w->offers[i];
+    for (size_t i = 0; i < w->n_offers; i++) {
+        const struct key *k = &w->offers[i];
+        bool same = n && same_key(&w->offers[n - 1], k);
+
+        if (same && w->offers[n - 1].family == k->family)
+            continue;
+        of_key = same ? of_key + 1 : 1;
+        if (of_key <= OFFERS_MAX)
+            w->offers[n++] = *k;
+    }
     w->n_offers = n;
 }
 
@@ -252,8 +266,8 @@ static size_t first_offer(const struct work *w, const uint8_t *bytes)
 /* Calls with each family heavier than the asking one. Counts only where there is no room yet. */
 static void match_ask(struct work *w, const struct key *ask, struct match *room, size_t *n)
 {
-    for (size_t i = first_offer(w, ask->bytes);
-         i < w->n_offers && memcmp(w->offers[i].bytes, ask->bytes, KEY_BYTES) == 0; i++) {
+    for (size_t i = first_offer(w, ask->bytes); i < w->n_offers && same_key(&w->offers[i], ask);
+         i++) {
         const struct key *offer = &w->offers[i];
 
         if (w->families[offer->family].count <= w->families[ask->family].count)

@@ -1,0 +1,244 @@
+#include "stacks/kin.h"
+#include "stacks_fixture.h"
+
+#include <stdlib.h>
+
+enum { MEMBERS = 64 };
+
+/* Families of chains like "abcde": functions app::a and so on, innermost first; a final '.' says
+ * that the stack was unwound to its thread's start. */
+struct kinship {
+    struct fixture x[MEMBERS];
+    struct kin_member members[MEMBERS];
+    size_t n;
+    struct kin_join *joins;
+    size_t n_joins;
+    struct arena *mem;
+};
+
+static void add(struct kinship *k, const char *chain, int64_t count)
+{
+    static const struct stack_frame base = SYSTEM_FRAME("libc.so");
+    char names[32][16];
+    struct stack_frame frames[33];
+    size_t n = 0;
+
+    for (; chain[n] && chain[n] != '.'; n++) {
+        snprintf(names[n], sizeof names[n], "app::%c()", chain[n]);
+        frames[n] = (struct stack_frame)NATIVE(names[n], "libgame.so", 1);
+    }
+    if (chain[n])
+        frames[n++] = base;
+    k->x[k->n] = family_from(frames, n, NULL);
+    k->members[k->n] = (struct kin_member){&k->x[k->n].family, STACK_JANK, count};
+    k->n++;
+}
+
+static void find(struct kinship *k)
+{
+    struct err err;
+
+    if (!k->mem)
+        k->mem = arena_new(1 << 24);
+    assert_true(kin_find(k->members, k->n, k->mem, &k->joins, &k->n_joins, &err));
+}
+
+static void end(struct kinship *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        fixture_free(&k->x[i]);
+    arena_free(k->mem);
+}
+
+/* Number of the member whose family member i's joins; -1: none */
+static int joined(const struct kinship *k, size_t i)
+{
+    for (size_t j = 0; j < k->n_joins; j++) {
+        if (memcmp(k->joins[j].from, k->x[i].family.fingerprint[2], FINGERPRINT_BYTES) != 0)
+            continue;
+        for (size_t to = 0; to < k->n; to++)
+            if (memcmp(k->joins[j].into, k->x[to].family.fingerprint[2], FINGERPRINT_BYTES) == 0)
+                return (int)to;
+    }
+    return -1;
+}
+
+static void a_family_without_one_caller_joins_the_whole_one(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add(&k, "abcdefg.", 100);
+    add(&k, "acdefg.", 20); /* b is lost */
+    add(&k, "abdefg.", 10); /* c */
+    add(&k, "bcdefg.", 10); /* a: the culprit itself is another */
+    find(&k);
+    assert_int_equal(k.n_joins, 2);
+    assert_int_equal(joined(&k, 1), 0);
+    assert_int_equal(joined(&k, 2), 0);
+    for (size_t i = 0; i < 2; i++) {
+        bool first = k.joins[i].from_count == 20;
+
+        assert_int_equal(k.joins[i].reason, KIN_LOST);
+        assert_string_equal(k.joins[i].lost, first ? "app::b" : "app::c");
+        assert_int_equal(k.joins[i].into_count, 100);
+    }
+    end(&k);
+}
+
+static void short_stacks_need_three_names_in_common(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add(&k, "abcd.", 100);
+    add(&k, "acd.", 20);
+    add(&k, "uvw.", 100);
+    add(&k, "uw.", 20);
+    find(&k);
+    assert_int_equal(k.n_joins, 1);
+    assert_int_equal(joined(&k, 1), 0);
+    end(&k);
+}
+
+static void a_stack_cut_short_joins_the_family_it_began_like(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add(&k, "abcdefg.", 100);
+    add(&k, "ab", 5);
+    add(&k, "a", 3);
+    add(&k, "uvwxyz.", 100);
+    add(&k, "uv.", 5); /* its thread began there: it is whole */
+    find(&k);
+    assert_int_equal(k.n_joins, 2);
+    assert_int_equal(joined(&k, 1), 0);
+    assert_int_equal(joined(&k, 2), 0);
+    assert_int_equal(k.joins[0].reason, KIN_CUT);
+    assert_null(k.joins[0].lost);
+    end(&k);
+}
+
+static void a_doubtful_guess_is_none(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add(&k, "abcdefg.", 100);
+    add(&k, "axcdefg.", 30);
+    add(&k, "acdefg.", 20);
+    find(&k);
+    assert_int_equal(joined(&k, 2), -1);
+    k.members[1].count = 24;
+    find(&k);
+    assert_int_equal(joined(&k, 2), 0);
+    assert_int_equal(joined(&k, 1), -1);
+    end(&k);
+}
+
+static void the_lighter_joins_the_heavier_and_follows_it(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add(&k, "abcdefg.", 100);
+    add(&k, "acdefg.", 50);
+    add(&k, "adefg.", 10);
+    add(&k, "uvwxyz.", 10);
+    add(&k, "uwxyz.", 100); /* the whole one is lighter: which is true is not known */
+    find(&k);
+    assert_int_equal(k.n_joins, 2);
+    assert_int_equal(joined(&k, 1), 0);
+    assert_int_equal(joined(&k, 2), 0);
+    end(&k);
+}
+
+static void half_of_a_familys_weight_must_be_kin(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add(&k, "abcdefg.", 100);
+    add(&k, "acdef.", 20);
+    add(&k, "acdxy.", 19);
+    find(&k);
+    assert_int_equal(joined(&k, 1), 0);
+    k.members[2].count = 21;
+    find(&k);
+    assert_int_equal(k.n_joins, 0);
+    end(&k);
+}
+
+static int by_from(const void *a, const void *b)
+{
+    return memcmp(a, b, FINGERPRINT_BYTES);
+}
+
+static void the_order_of_members_does_not_matter(void **state)
+{
+    static const char *const chains[] = {"abcdefg.", "acdefg.", "abdefg.", "axcdefg.", "ab",
+                                         "uvwxyz.",  "uwxyz.",  "uvxyz.",  "u",        "uwyz."};
+    struct kin_join *first = NULL;
+    size_t n_first = 0;
+
+    (void)state;
+    for (size_t turn = 0; turn < 10; turn++) {
+        struct kinship k = {0};
+
+        for (size_t i = 0; i < 10; i++) {
+            size_t at = (i * 3 + turn) % 10;
+
+            add(&k, chains[at], (int64_t)(100 / (at % 5 + 1)));
+        }
+        find(&k);
+        qsort(k.joins, k.n_joins, sizeof *k.joins, by_from);
+        if (turn == 0) {
+            n_first = k.n_joins;
+            first = calloc(n_first + 1, sizeof *first);
+            memcpy(first, k.joins, n_first * sizeof *first);
+            assert_true(n_first > 2);
+        }
+        assert_int_equal(k.n_joins, n_first);
+        for (size_t i = 0; i < n_first; i++) {
+            assert_memory_equal(first[i].from, k.joins[i].from, FINGERPRINT_BYTES);
+            assert_memory_equal(first[i].into, k.joins[i].into, FINGERPRINT_BYTES);
+            assert_int_equal(first[i].reason, k.joins[i].reason);
+        }
+        end(&k);
+    }
+    free(first);
+}
+
+static void crashes_have_no_kin_among_janks(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add(&k, "abcdefg.", 100);
+    add(&k, "acdefg.", 20);
+    k.members[1].kind = STACK_CRASH;
+    find(&k);
+    assert_int_equal(k.n_joins, 0);
+    k.n = 0;
+    find(&k);
+    assert_int_equal(k.n_joins, 0);
+    k.n = 2;
+    end(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_family_without_one_caller_joins_the_whole_one),
+        cmocka_unit_test(short_stacks_need_three_names_in_common),
+        cmocka_unit_test(a_stack_cut_short_joins_the_family_it_began_like),
+        cmocka_unit_test(a_doubtful_guess_is_none),
+        cmocka_unit_test(the_lighter_joins_the_heavier_and_follows_it),
+        cmocka_unit_test(half_of_a_familys_weight_must_be_kin),
+        cmocka_unit_test(the_order_of_members_does_not_matter),
+        cmocka_unit_test(crashes_have_no_kin_among_janks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
