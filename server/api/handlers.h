@@ -10,6 +10,7 @@
 #define EVENT_BODY_BYTES 65536
 #define BUILD_BODY_BYTES 65536
 #define CONFIG_BODY_BYTES 65536
+#define RULES_BODY_BYTES 1048576
 #define CHANNEL_BODY_BYTES 65536
 
 #define API_ROUTES(X)                                                                              \
@@ -33,7 +34,21 @@
     X("GET", "/v1/families/{id}", ROLE_READ, 0, family_get, false)                                 \
     X("GET", "/v1/families/{id}/stacks", ROLE_READ, 0, family_stacks, false)                       \
     X("GET", "/v1/families/{id}/sessions", ROLE_READ, 0, family_sessions, false)                   \
+    X("POST", "/v1/families/{id}/merge", ROLE_ADMIN, EVENT_BODY_BYTES, family_merge, false)        \
+    X("POST", "/v1/families/{id}/split", ROLE_ADMIN, EVENT_BODY_BYTES, family_split, false)        \
+    X("GET", "/v1/family-edits", ROLE_READ, 0, family_edit_list, false)                            \
+    X("POST", "/v1/family-edits/{id}/undo", ROLE_ADMIN, 0, family_edit_undo, false)                \
+    X("GET", "/v1/family-rules", ROLE_READ, 0, family_rules_get, false)                            \
+    X("PUT", "/v1/family-rules", ROLE_ADMIN, RULES_BODY_BYTES, family_rules_put, false)            \
+    X("POST", "/v1/family-rules/preview", ROLE_READ, RULES_BODY_BYTES, family_rules_preview,       \
+      false)                                                                                       \
+    X("GET", "/v1/family-rules/versions", ROLE_READ, 0, family_rules_history, false)               \
+    X("POST", "/v1/family-rules/versions/{version}/restore", ROLE_ADMIN, 0,                        \
+      family_rules_restore, false)                                                                 \
     X("GET", "/v1/slices", ROLE_READ, 0, slice_get, false)                                         \
+    X("GET", "/v1/report", ROLE_READ, 0, report_get, false)                                        \
+    X("GET", "/v1/reports", ROLE_READ, 0, report_list, false)                                      \
+    X("GET", "/v1/reports/{id}", ROLE_READ, 0, report_stored, false)                               \
     X("GET", "/v1/config", ROLE_INGEST, 0, config_get, false)                                      \
     X("PUT", "/v1/config", ROLE_ADMIN, CONFIG_BODY_BYTES, config_put, false)                       \
     X("GET", "/v1/quarantine", ROLE_READ, 0, quarantine_get, false)                                \
