@@ -342,14 +342,13 @@ static bool read_tier(const char *text, int *out, struct err *err)
     for (int i = 0; text && i < DEMO_TIERS; i++)
         if (strcmp(text, name[i]) == 0)
             *out = i;
-    return !text || *out >= 0 ||
-           err_field(err, ERR_INVALID, "slow-tier", "--slow-tier: low, mid or high");
+    return !text || *out >= 0 || err_field(err, ERR_INVALID, "tier", "--tier: low, mid or high");
 }
 
 struct settings {
     struct client_options server;
-    const char *out_dir, *admin_key_file, *versions, *app, *slow_tier, *slow_scene;
-    int64_t sessions, seed, seconds, part_seconds, slow_build, concurrency;
+    const char *out_dir, *admin_key_file, *versions, *app, *tier, *scene;
+    int64_t sessions, seed, seconds, part_seconds, regression, concurrency;
     bool print_ids;
 };
 
@@ -364,10 +363,10 @@ static bool fill_config(const struct settings *s, struct demo_config *c, struct 
         .mean_seconds = (unsigned)s->seconds,
         .part_seconds = (unsigned)s->part_seconds,
         .wall_ms = (int64_t)(now - now % 3600) * 1000, /* the same for an hour, so are the bytes */
-        .slow_percent = (int)s->slow_build,
-        .slow_scene = s->slow_scene,
+        .slow_percent = (int)s->regression,
+        .slow_scene = s->scene,
     };
-    return read_versions(s->versions, c, err) && read_tier(s->slow_tier, &c->slow_tier, err);
+    return read_versions(s->versions, c, err) && read_tier(s->tier, &c->slow_tier, err);
 }
 
 static int write_files(struct run *r, const struct settings *s)
@@ -434,10 +433,11 @@ int cmd_demo(int argc, char **argv)
                 "mean length of a session; default 180"),
         OPT_I64("part-seconds", "N", &s.part_seconds, 60, DEMO_MAX_SECONDS,
                 "length of a file of it; default 120"),
-        OPT_I64("slow-build", "PCT", &s.slow_build, -90, 1000,
+        OPT_I64("regression", "PCT", &s.regression, -90, 1000,
                 "frames of the newest version take so much longer"),
-        OPT_TEXT("slow-tier", "TIER", &s.slow_tier, "only on low, mid or high devices"),
-        OPT_TEXT("slow-scene", "MODE", &s.slow_scene, "only in city, dungeon, battle or login"),
+        OPT_TEXT("tier", "TIER", &s.tier, "only on low, mid or high devices"),
+        OPT_TEXT("scene", "SCENE", &s.scene,
+                 "only there: a mode (battle) or a mode and map (battle/arena_5v5)"),
         OPT_TEXT("app", "NAME", &s.app, "the game's name for itself; default demo"),
         OPT_I64("concurrency", "N", &s.concurrency, 1, MAX_THREADS, "connections; default 8"),
         OPT_FLAG("print-ids", &s.print_ids, "print each session's id when it is sent"),

@@ -464,13 +464,22 @@ static void play_jank(struct player *p)
 
 /* Play ----------------------------------------------------------------------------------------- */
 
+/* "battle" is every map of the mode, "battle/arena_5v5" one. */
+static bool is_scene(const struct demo_scene *scene, const char *name)
+{
+    size_t n = strlen(scene->mode);
+
+    return strncmp(name, scene->mode, n) == 0 &&
+           (!name[n] || (name[n] == '/' && strcmp(name + n + 1, scene->map) == 0));
+}
+
 static bool is_slow(const struct player *p)
 {
     const struct demo_config *c = p->config;
 
     return c->slow_percent && p->version == &c->version[c->n_versions - 1] &&
            (c->slow_tier < 0 || c->slow_tier == (int)p->device->tier) &&
-           (!c->slow_scene || strcmp(c->slow_scene, p->scene->mode) == 0);
+           (!c->slow_scene || is_scene(p->scene, c->slow_scene));
 }
 
 static uint32_t frame_us(struct player *p)
@@ -645,6 +654,15 @@ static void choose_install(struct player *p, uint64_t install)
         0.9 + 0.2 * (double)(hash_text(7, p->device->model) % 1000) / 1000; /* model to model */
 }
 
+/* Versions come one after another; while one spreads, the one before it is still played. */
+static size_t adopted(struct player *p, uint64_t index)
+{
+    const double at = (double)index / (double)p->config->sessions * (double)p->config->n_versions;
+    const size_t newest = (size_t)at;
+
+    return newest - (newest > 0 && !chance(p, 0.35 + 0.5 * (at - (double)newest)));
+}
+
 static void choose_session(struct player *p, uint64_t index)
 {
     const double spread = exp(0.5 * normal(p));
@@ -653,7 +671,7 @@ static void choose_session(struct player *p, uint64_t index)
                                                                      : spread);
 
     p->random = mix(p->config->seed ^ mix(index));
-    p->version = &p->config->version[below(p, p->config->n_versions)];
+    p->version = &p->config->version[adopted(p, index)];
     p->end_us = (uint64_t)seconds * SECOND_US;
     p->heat_c = 8 + 10 * uniform(p);
     p->load = 1;
@@ -676,7 +694,7 @@ static void group_id(struct player *p)
 
 bool demo_session_make(const struct demo_config *config, uint64_t index, struct demo_session *out)
 {
-    const uint64_t installs = config->sessions * 3 / 5 + 1;
+    const uint64_t installs = config->sessions / 4 + 1; /* players come back */
     struct player *p = calloc(1, sizeof *p);
 
     memset(out, 0, sizeof *out);

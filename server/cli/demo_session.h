@@ -27,7 +27,7 @@ struct demo_config {
     /* In the newest version every frame takes slow_percent longer ... */
     int slow_percent;
     int slow_tier;          /* enum demo_tier, on these devices; -1: on all */
-    const char *slow_scene; /* mode of the scenes where; NULL: everywhere */
+    const char *slow_scene; /* "mode" or "mode/map" where; NULL: everywhere */
 };
 
 struct demo_session {
