@@ -332,6 +332,7 @@ function JankList({ data }: { data: Janks }) {
         { key: 'cause', label: t('Cause'), term: 'cause', cell: (j) => causeName(j.cause), value: (j) => j.cause },
         {
             key: 'frame',
+            full: true,
             label: t('Innermost own frame'),
             cell: (j) => (
                 <button type="button" class="bare mono break" style={{ whiteSpace: 'normal', textAlign: 'left', padding: 0, minHeight: 0 }} aria-expanded={String(j.index) === chosen} onClick={() => toggle(j)}>

@@ -35,6 +35,7 @@ const columns = (): Column<SessionRow>[] => [
     { key: 'version', label: t('Version'), cell: (s) => <span class="nowrap">{s.version_name}</span>, value: (s) => s.version_name },
     {
         key: 'device',
+        full: true,
         label: t('Device'),
         cell: (s) => (
             <span>

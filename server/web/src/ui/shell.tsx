@@ -18,6 +18,10 @@ interface Place {
 const places: Place[] = [
     { path: /^\/(?:sessions)?$/, load: () => import('../pages/sessions'), title: () => t('Sessions') },
     { path: /^\/sessions\/([^/]+)$/, load: () => import('../pages/session'), title: () => t('Session') },
+    { path: /^\/janks$/, load: () => import('../pages/janks'), title: () => t('Janks') },
+    { path: /^\/janks\/([0-9a-f]{32})$/, load: () => import('../pages/family'), title: () => t('Family') },
+    { path: /^\/rules$/, load: () => import('../pages/rules'), title: () => t('Rules of families') },
+    { path: /^\/compare$/, load: () => import('../pages/compare'), title: () => t('Compare') },
     { path: /^\/builds$/, load: () => import('../pages/builds'), title: () => t('Builds') },
     { path: /^\/builds\/(\d+)$/, load: () => import('../pages/build'), title: () => t('Build') },
     { path: /^\/health$/, load: () => import('../pages/health'), title: () => t('Health') },
@@ -26,6 +30,8 @@ const places: Place[] = [
 
 const nav = () => [
     { href: '/sessions', name: t('Sessions') },
+    { href: '/janks', name: t('Janks') },
+    { href: '/compare', name: t('Compare') },
     { href: '/builds', name: t('Builds') },
     { href: '/health', name: t('Health') },
 ];

@@ -11,8 +11,9 @@ export interface Column<T> {
     label: string;
     term?: Term; // defined in a tooltip beside it
     cell: (row: T) => ComponentChildren;
-    value?: (row: T) => string | number | null; // what sorts, and what the CSV has
+    value?: (row: T) => string | number | null | undefined; // what sorts, and what the CSV has
     right?: boolean;
+    full?: boolean; // a line of its own on a phone
 }
 
 interface Props<T> {
@@ -28,7 +29,7 @@ interface Props<T> {
     fold?: boolean;
 }
 
-function csvCell(v: string | number | null): string {
+function csvCell(v: string | number | null | undefined): string {
     const text = v === null || v === undefined ? '' : String(v);
     // A spreadsheet would run what looks like a formula.
     const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
@@ -73,8 +74,8 @@ export function Table<T>({ id, columns, rows, caption, href, few, below, onRow, 
         if (!by) return rows;
         const sign = down ? -1 : 1;
         return [...rows].sort((a, b) => {
-            const x = by(a);
-            const y = by(b);
+            const x = by(a) ?? null;
+            const y = by(b) ?? null;
             if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
             return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y)));
         });
@@ -133,7 +134,7 @@ export function Table<T>({ id, columns, rows, caption, href, few, below, onRow, 
                                     onClick={(e) => open(e, row)}
                                 >
                                     {columns.map((c) => (
-                                        <td class={c.right ? 'right' : ''} data-label={c.label}>
+                                        <td class={`${c.right ? 'right' : ''} ${c.full ? 'full' : ''}`} data-label={c.label}>
                                             {c.cell(row)}
                                         </td>
                                     ))}

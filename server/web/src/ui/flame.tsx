@@ -1,0 +1,1 @@
+export function FlameCard(_: { family?: string; build?: string | null; against?: string }) { return null; }
