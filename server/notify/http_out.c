@@ -3,6 +3,7 @@
 #include "base/buf.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -257,8 +258,12 @@ static void prepare(struct http_out *h, const struct http_request *r, struct cur
         curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body);
         curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(r->body));
     }
-    if (strcmp(r->method, "GET") != 0 || r->body)
-        curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
+    if (strcmp(r->method, "GET") == 0)
+        return;
+    curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
+    /* On a connection that was used before, libcurl sends again by itself when the other side closes
+     * it without an answer: what was done already would be done twice. */
+    curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);
 }
 
 static int64_t header_i64(CURL *c, const char *name)
@@ -364,10 +369,13 @@ bool http_out_origin(const char *url, struct arena *mem, const char **origin, st
              (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0);
     }
     if (ok) {
-        int n = snprintf(text, sizeof text, "%s://%s:%s", scheme, host, port);
+        size_t n = (size_t)snprintf(text, sizeof text, "%s://%s:%s", scheme, host, port);
 
-        *origin = arena_dup(mem, text, (size_t)n);
-        ok = (size_t)n < sizeof text && *origin;
+        ok = n < sizeof text;
+        for (char *c = text; *c; c++)
+            *c = (char)tolower((unsigned char)*c);
+        *origin = ok ? arena_dup(mem, text, n) : NULL;
+        ok = *origin != NULL;
     }
     curl_free(scheme);
     curl_free(host);
