@@ -32,6 +32,17 @@
 #undef KEEP
 #define KEEP __attribute__((noinline, used))
 #endif
+/* ThreadSanitizer blocks every signal inside handlers: a second fault ends the process there. */
+#if defined(__SANITIZE_THREAD__)
+#define ALL_BLOCKED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ALL_BLOCKED 1
+#endif
+#endif
+#if !defined(ALL_BLOCKED)
+#define ALL_BLOCKED 0
+#endif
 #define MS 1000000ull
 #define CHAINED 42 /* exit code of the handler that was there before */
 #define FRAMES 100
@@ -470,8 +481,10 @@ a_fault_inside_the_handler_leaves_what_was_written_and_the_old_handler_its_turn(
     int status = after_death(l, "double");
     const Framewatch__SessionLog *log = recover(l);
 
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), CHAINED);
+    if (!ALL_BLOCKED) {
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), CHAINED);
+    }
     assert_int_equal(crash_of(log)->signal, SIGSEGV);
     assert_int_equal(find(log, FRAMEWATCH__PACKET__BODY_STACK)->stack->n_frame, 1);
 }

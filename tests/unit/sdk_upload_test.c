@@ -320,7 +320,7 @@ static void off_line_nothing_is_tried(void **state)
 static void a_spent_day_waits_for_the_next_and_a_spent_month_too(void **state)
 {
     struct phone *p = *state;
-    char name[FW_FILE_NAME_BYTES];
+    char name[64];
 
     p->network = FW_NETWORK_CELLULAR;
     p->config = "{\"version\":1,\"upload\":{\"wifi_only\":false,\"daily_bytes\":400000,"
@@ -331,6 +331,7 @@ static void a_spent_day_waits_for_the_next_and_a_spent_month_too(void **state)
     }
     run_for(p, 3600);
     assert_int_equal(p->n_taken, 1);
+    fw_uploader_fini(&p->u);
     launch(p); /* the budget is that of the device, not of the launch */
     run_for(p, 7200);
     assert_int_equal(p->n_taken, 1);
@@ -342,8 +343,6 @@ static void a_spent_day_waits_for_the_next_and_a_spent_month_too(void **state)
     assert_int_equal(p->n_taken, 3);
     run_for(p, 25 * DAY_S);
     assert_int_equal(p->n_taken, 5);
-    fw_uploader_fini(&p->u);
-    launch(p);
 }
 
 static void a_server_that_is_gone_for_days_is_asked_seldom_and_then_gets_all(void **state)

@@ -200,6 +200,7 @@ static bool start_threads(struct fw_context *fw)
     fw->recorder.memory_bytes = sizeof *fw + fw_watchdog_memory(&fw->watchdog) +
                                 fw_recorder_memory(&fw->recorder) + fw_crash_memory(&fw->crash) +
                                 (fw->uploader.running ? FW_TUS_CHUNK_BYTES : 0);
+    fw->recorder.crashes = fw->crash.started;
     return fw_recorder_start(&fw->recorder);
 }
 

@@ -84,7 +84,7 @@ static void prepare_for_crash(struct fw_recorder *r)
     struct fw_crash_section section = {.kind = FW_CRASH_HEADER};
     struct fw_buf head;
 
-    if (!r->crash->started)
+    if (!r->crashes)
         return;
     fw_buf_over(&head, bytes, sizeof bytes);
     fw_buf_add(&head, FW_CRASH_MAGIC, FW_CRASH_MAGIC_BYTES);

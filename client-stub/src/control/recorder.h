@@ -45,6 +45,7 @@ struct fw_recorder {
     struct fw_watchdog *watchdog;
     struct fw_uploader *uploader;
     struct fw_crash *crash;
+    bool crashes; /* are recorded */
     struct fw_store *store;
     const struct fw_log *log;
     const char *proc, *sys, *root; /* "/proc", "/sys", "" */
