@@ -84,6 +84,7 @@ bool groups_difference(const struct groups *now, const struct groups *base, stru
         g += now->n[k] > 0 || base->n[k] > 0;
     }
     *out = estimate_difference(&a, &b);
+    out->g = g;
     out->var = variance_of(off, g);
     return true;
 }

@@ -22,7 +22,7 @@ struct estimate {
     double mean;
     double var; /* of the mean, > 0 */
     int64_t n;  /* sessions (of a difference: of the smaller side) */
-    unsigned g; /* install groups with sessions (of a difference: of the smaller side) */
+    unsigned g; /* install groups with sessions (of groups_difference: on either side) */
 };
 
 void groups_add(struct groups *s, unsigned group, int64_t n, int64_t sum_e6);
