@@ -19,6 +19,8 @@
     X(key, "make, list and revoke API keys, in the database")                                      \
     X(build, "make a build known to the server; list builds")                                      \
     X(job, "list jobs, retry those that wait for a person")                                        \
+    X(channels, "where alerts and tickets go; send test messages")                                 \
+    X(deliveries, "list what was told and what waits; send dead ones again")                       \
     X(demo, "send synthetic sessions to a server")                                                 \
     X(symbols, "send symbols to the server; turn addresses into functions, files and lines")       \
     X(retrace, "put back the names that R8 or ProGuard obfuscated in a stack")                     \
