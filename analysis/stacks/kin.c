@@ -8,6 +8,7 @@
 #define KEY_BYTES 16
 #define KEYS_MAX (2 * RULES_DEPTH_MAX) /* of one member */
 #define DOMINANT 4
+#define COMMON_PART 10
 #define OFFERS_MAX 8 /* of one key: the heaviest families */
 
 const char *const kin_reason_name[] = {"lost", "cut"};
@@ -27,6 +28,13 @@ struct key {
     int64_t count; /* of the family */
     enum kin_reason reason;
     const char *lost;
+};
+
+/* How much of a family comes from an image. */
+struct share {
+    uint32_t family;
+    const char *image;
+    int64_t count;
 };
 
 /* Weight of `from` that has kin in `into`. */
@@ -49,6 +57,8 @@ struct work {
     size_t n_offers, n_asks;
     struct match *matches;
     size_t n_matches;
+    struct share *shares; /* by family, then image */
+    size_t n_shares;
 };
 
 /* Families ----------------------------------------------------------------------------------------
@@ -342,6 +352,81 @@ static bool make_matches(struct work *w)
     return true;
 }
 
+/* Images ------------------------------------------------------------------------------------------
+ */
+
+static int by_image(const void *a, const void *b)
+{
+    const struct share *x = a, *y = b;
+
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    return strcmp(x->image, y->image);
+}
+
+static bool make_shares(struct work *w)
+{
+    size_t n = 0;
+
+    w->shares = arena_array(w->mem, w->n + 1, sizeof *w->shares);
+    if (!w->shares)
+        return false;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->family_of[i] != UINT32_MAX) {
+            const struct kin_member *m = &w->members[i];
+
+            w->shares[w->n_shares++] =
+                (struct share){w->family_of[i], m->image ? m->image : "", m->count};
+        }
+    qsort(w->shares, w->n_shares, sizeof *w->shares, by_image);
+    for (size_t i = 0; i < w->n_shares; i++) {
+        if (n && by_image(&w->shares[n - 1], &w->shares[i]) == 0)
+            w->shares[n - 1].count += w->shares[i].count;
+        else
+            w->shares[n++] = w->shares[i];
+    }
+    w->n_shares = n;
+    return true;
+}
+
+static size_t first_share(const struct work *w, uint32_t family)
+{
+    size_t low = 0, high = w->n_shares;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (w->shares[middle].family < family)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_of(const struct work *w, size_t share, uint32_t family)
+{
+    return share < w->n_shares && w->shares[share].family == family;
+}
+
+/* Whether both are met in the same images, so that neither is the other with a frame lost. */
+static bool both_ways_taken(const struct work *w, uint32_t from, uint32_t into)
+{
+    size_t a = first_share(w, from), b = first_share(w, into);
+    int64_t common = 0;
+
+    while (is_of(w, a, from) && is_of(w, b, into)) {
+        const struct share *x = &w->shares[a], *y = &w->shares[b];
+        int order = strcmp(x->image, y->image);
+
+        if (order == 0)
+            common += x->count < y->count ? x->count : y->count;
+        a += order <= 0;
+        b += order >= 0;
+    }
+    return common * COMMON_PART > w->families[from].count;
+}
+
 /* Joins -------------------------------------------------------------------------------------------
  */
 
@@ -354,7 +439,8 @@ static void join_one(struct work *w, const struct match *pairs, size_t n)
     for (size_t i = 0; i < n; i++) {
         int64_t count = w->families[pairs[i].into].count;
 
-        if (pairs[i].count * 2 < w->families[pairs[i].from].count)
+        if (pairs[i].count * 2 < w->families[pairs[i].from].count ||
+            (pairs[i].reason == KIN_LOST && both_ways_taken(w, pairs[i].from, pairs[i].into)))
             continue;
         if (count > heaviest) {
             second = heaviest;
@@ -411,7 +497,7 @@ bool kin_find(const struct kin_member *members, size_t n, struct arena *mem,
     if (n > UINT32_MAX / KEYS_MAX || !make_families(&w) || !make_keys(&w))
         return err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
     thin_offers(&w);
-    if (!make_matches(&w))
+    if (!make_matches(&w) || !make_shares(&w))
         return err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
     for (size_t i = 0, to; i < w.n_matches; i = to) {
         for (to = i + 1; to < w.n_matches && w.matches[to].from == w.matches[i].from; to++)

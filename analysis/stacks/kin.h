@@ -23,10 +23,11 @@
 enum kin_reason { KIN_LOST, KIN_CUT };
 extern const char *const kin_reason_name[]; /* "lost", "cut" */
 
-/* A stack, or all stacks of equal names. */
+/* A stack, or all stacks of equal names and image. */
 struct kin_member {
     const struct family *family; /* class, depth, names, cut and fingerprints are read */
     enum stack_kind kind;
+    const char *image; /* debug id of the module its culprit is in; NULL: not known, as one image */
     int64_t count;
 };
 

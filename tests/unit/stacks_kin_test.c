@@ -16,7 +16,7 @@ struct kinship {
     struct arena *mem;
 };
 
-static void add(struct kinship *k, const char *chain, int64_t count)
+static void add_from(struct kinship *k, const char *image, const char *chain, int64_t count)
 {
     static const struct stack_frame base = SYSTEM_FRAME("libc.so");
     char names[32][16];
@@ -30,8 +30,14 @@ static void add(struct kinship *k, const char *chain, int64_t count)
     if (chain[n])
         frames[n++] = base;
     k->x[k->n] = family_from(frames, n, NULL);
-    k->members[k->n] = (struct kin_member){&k->x[k->n].family, STACK_JANK, count};
+    k->members[k->n] = (struct kin_member){&k->x[k->n].family, STACK_JANK, image, count};
     k->n++;
+}
+
+/* Each chain from an image of its own. */
+static void add(struct kinship *k, const char *chain, int64_t count)
+{
+    add_from(k, chain, chain, count);
 }
 
 static void find(struct kinship *k)
@@ -154,6 +160,28 @@ static void the_lighter_joins_the_heavier_and_follows_it(void **state)
     end(&k);
 }
 
+static void two_ways_in_one_image_are_two(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add_from(&k, "arm64", "abcdefg.", 100);
+    add_from(&k, "armv7", "acdefg.", 20);
+    find(&k);
+    assert_int_equal(joined(&k, 1), 0);
+    add_from(&k, "armv7", "abcdefg.", 2);
+    find(&k);
+    assert_int_equal(joined(&k, 1), 0);
+    k.members[2].count = 3;
+    find(&k);
+    assert_int_equal(k.n_joins, 0);
+    for (size_t i = 0; i < k.n; i++)
+        k.members[i].image = NULL;
+    find(&k);
+    assert_int_equal(k.n_joins, 0);
+    end(&k);
+}
+
 static void half_of_a_familys_weight_must_be_kin(void **state)
 {
     struct kinship k = {0};
@@ -235,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_stack_cut_short_joins_the_family_it_began_like),
         cmocka_unit_test(a_doubtful_guess_is_none),
         cmocka_unit_test(the_lighter_joins_the_heavier_and_follows_it),
+        cmocka_unit_test(two_ways_in_one_image_are_two),
         cmocka_unit_test(half_of_a_familys_weight_must_be_kin),
         cmocka_unit_test(the_order_of_members_does_not_matter),
         cmocka_unit_test(crashes_have_no_kin_among_janks),
