@@ -36,6 +36,10 @@
     X("GET", "/v1/families/{id}/sessions", ROLE_READ, 0, family_sessions, false)                   \
     X("POST", "/v1/families/{id}/merge", ROLE_ADMIN, EVENT_BODY_BYTES, family_merge, false)        \
     X("POST", "/v1/families/{id}/split", ROLE_ADMIN, EVENT_BODY_BYTES, family_split, false)        \
+    X("GET", "/v1/families/{id}/flame", ROLE_READ, 0, family_flame, false)                         \
+    X("GET", "/v1/families/{id}/paths", ROLE_READ, 0, family_paths, false)                         \
+    X("GET", "/v1/flame", ROLE_READ, 0, flame_get, false)                                          \
+    X("GET", "/v1/flame/diff", ROLE_READ, 0, flame_diff, false)                                    \
     X("GET", "/v1/family-edits", ROLE_READ, 0, family_edit_list, false)                            \
     X("POST", "/v1/family-edits/{id}/undo", ROLE_ADMIN, 0, family_edit_undo, false)                \
     X("GET", "/v1/family-rules", ROLE_READ, 0, family_rules_get, false)                            \

@@ -1,6 +1,6 @@
 #include "support/api.h"
 
-#include "base/digest.h"
+#include "server/jobs/worker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 /* Sessions --------------------------------------------------------------------------------------
  */
 
-enum { LOAD, LOAD_OTHER_LINE, RENDER, SYSTEM, N_STACKS };
+enum { LOAD, LOAD_OTHER_LINE, RENDER, SYSTEM, WAIT_IN_SHOP, WAIT_IN_MATCH };
 
 static uint32_t put_stack(struct session_builder *b, int which)
 {
@@ -33,6 +33,12 @@ static uint32_t put_stack(struct session_builder *b, int which)
         return sb_text_stack(b, "main", "com.studio.render.Mesh.draw(Mesh.java:1)",
                              "com.studio.render.Scene.draw(Scene.java:2)",
                              "com.studio.Game.tick(Game.java:3)", NULL);
+    case WAIT_IN_SHOP:
+        return sb_text_stack(b, "main", "com.studio.Lock.wait", "com.studio.Shop.buy",
+                             "com.studio.Game.tick", NULL);
+    case WAIT_IN_MATCH:
+        return sb_text_stack(b, "main", "com.studio.Lock.wait", "com.studio.Match.start",
+                             "com.studio.Game.tick", NULL);
     default:
         return sb_text_stack(b, "main", "android.os.MessageQueue.nativePollOnce",
                              "android.os.Looper.loop", NULL);
@@ -259,6 +265,301 @@ static void shows_a_family_with_breakdown_and_reason(void **state)
     api_get(api, 1, ROLE_READ, 404, "/v1/families/%s", id);
 }
 
+/* Rules ------------------------------------------------------------------------------------------
+ */
+
+/* Runs what waits. */
+static void settle(struct api *api)
+{
+    struct worker_config config = worker_config_default(api->conninfo);
+    struct worker_counts counts = {0};
+    struct err err = {0};
+
+    if (!worker_drain(&config, &counts, &err))
+        fail_msg("worker: %s", err.text);
+    assert_int_equal(counts.failed + counts.dead, 0);
+}
+
+static json_t *put_rules(struct api *api, int status, const char *body)
+{
+    const struct api_answer *a = api_send(api, (struct api_call){.method = "PUT",
+                                                                 .path = "/v1/family-rules",
+                                                                 .key = api->key[0][ROLE_ADMIN],
+                                                                 .body = body});
+
+    if (a->status != status)
+        fail_msg("status %d: %s", a->status, (const char *)a->body);
+    return a->json;
+}
+
+/* All that is counted, whatever the families. */
+static char *stack_counts(struct api *api)
+{
+    return pg_rows(api->conninfo, "SELECT * FROM stack_count ORDER BY shard, hash, kind, build_id,"
+                                  " day, tier, model_id, os, scene, cause");
+}
+
+static char *family_counts(struct api *api)
+{
+    return pg_rows(api->conninfo,
+                   "SELECT * FROM family_count ORDER BY family, build_id, dim, value");
+}
+
+static void rules_have_defaults_versions_and_a_tag(void **state)
+{
+    struct api *api = *state;
+    json_t *rules = api_get(api, 0, ROLE_READ, 200, "/v1/family-rules");
+    char tag[160];
+
+    assert_int_equal(api_i64(rules, "version"), 0);
+    assert_int_equal(api_i64(rules, "depth"), 3);
+    assert_int_equal(api_i64(rules, "min_rate_ppm"), 1000);
+    assert_int_equal(api_i64(json_object_get(rules, "tickets"), "top"), 50);
+    snprintf(tag, sizeof tag, "If-Match: %s", api->answer.etag);
+    rules = put_rules(api, 200, "{\"depth\": 2, \"note\": \"wider\"}");
+    assert_int_equal(api_i64(rules, "version"), 1);
+    put_rules(api, 200, "{\"depth\": 2}"); /* the same: no new version */
+    assert_int_equal(api->answer.status, 200);
+    assert_int_equal(api_send(api, (struct api_call){.method = "PUT",
+                                                     .path = "/v1/family-rules",
+                                                     .key = api->key[0][ROLE_ADMIN],
+                                                     .body = "{\"depth\": 4}",
+                                                     .headers = {tag}})
+                         ->status,
+                     412);
+    api_problem(put_rules(api, 409, "{\"depth\": 4, \"version\": 0}"), "conflict", "version");
+    api_problem(put_rules(api, 400, "{\"depth\": 6}"), "invalid", "depth");
+    api_problem(put_rules(api, 400, "{\"include\": [{\"field\": \"x\", \"pattern\": \"y\"}]}"),
+                "invalid", "include[0].field");
+    api_problem(put_rules(api, 400,
+                          "{\"owners\": [{\"field\": \"module\", \"pattern\": \"\","
+                          " \"owner\": \"a\"}]}"),
+                "invalid", "owners[0].pattern");
+    rules = api_post(api, 0, ROLE_ADMIN, 200, "/v1/family-rules/versions/0/restore", NULL);
+    assert_int_equal(api_i64(rules, "version"), 2);
+    assert_int_equal(api_i64(rules, "depth"), 3);
+    rules = api_get(api, 0, ROLE_READ, 200, "/v1/family-rules/versions");
+    assert_int_equal(items(rules), 2);
+    assert_string_equal(api_text(item(rules, 1), "note"), "wider");
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM audit"
+                                           " WHERE action = 'family_rules.change'"),
+                     2);
+}
+
+static void rules_name_owners_and_ignore_without_moving_a_count(void **state)
+{
+    struct api *api = *state;
+    char *before, *after;
+    json_t *list, *preview;
+    static const char rules[] =
+        "{\"owners\": [{\"field\": \"keyword\", \"pattern\": \"render\", \"owner\": \"gfx\"}],"
+        " \"ignore\": [{\"field\": \"function\", \"pattern\": \"*Level.load\"}]}";
+
+    PLAY(api, 1, "a", LOAD, RENDER);
+    PLAY(api, 2, "b", LOAD);
+    before = stack_counts(api);
+    preview = api_post(api, 0, ROLE_READ, 200, "/v1/family-rules/preview", rules);
+    assert_int_equal(api_i64(json_object_get(preview, "before"), "listed"), 2);
+    assert_int_equal(api_i64(json_object_get(preview, "after"), "listed"), 1);
+    assert_int_equal(api_i64(json_object_get(preview, "vanish"), "count"), 1);
+    assert_int_equal(api_i64(json_object_get(preview, "owners"), "count"), 1);
+    assert_int_equal(api_i64(preview, "events_moved"), 0);
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/families")), 2);
+    put_rules(api, 200, rules);
+    assert_true(
+        json_is_true(json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/families"), "pending")));
+    settle(api);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    assert_true(json_is_false(json_object_get(list, "pending")));
+    assert_int_equal(items(list), 1);
+    assert_string_equal(api_text(item(list, 0), "owner"), "gfx");
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/families?ignored=true")), 2);
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/families?owner=gfx")), 1);
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/families?owner=-")), 0);
+    after = stack_counts(api);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void another_depth_merges_and_its_undo_splits_again(void **state)
+{
+    struct api *api = *state;
+    char *before, *after, *stacks;
+    json_t *preview;
+
+    PLAY(api, 1, "a", LOAD, RENDER, SYSTEM);
+    PLAY(api, 2, "b", LOAD_OTHER_LINE, LOAD);
+    before = family_counts(api);
+    stacks = stack_counts(api);
+    preview = api_post(api, 0, ROLE_READ, 200, "/v1/family-rules/preview", "{\"depth\": 1}");
+    assert_true(api_i64(preview, "events_moved") > 0);
+    put_rules(api, 200, "{\"depth\": 1}");
+    settle(api);
+    after = family_counts(api);
+    assert_string_not_equal(before, after);
+    free(after);
+    api_post(api, 0, ROLE_ADMIN, 200, "/v1/family-rules/versions/0/restore", NULL);
+    settle(api);
+    after = family_counts(api);
+    assert_string_equal(before, after);
+    free(after);
+    after = stack_counts(api);
+    assert_string_equal(stacks, after);
+    free(after);
+    free(stacks);
+    free(before);
+}
+
+static void families_are_merged_and_split_by_hand_and_back(void **state)
+{
+    struct api *api = *state;
+    char *before, *after, a[40], b[40], path[96], body[128];
+    json_t *list, *edit;
+    int64_t id;
+
+    PLAY(api, 1, "a", LOAD, RENDER);
+    PLAY(api, 2, "b", LOAD);
+    before = family_counts(api);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    snprintf(a, sizeof a, "%s", api_text(item(list, 0), "id"));
+    snprintf(b, sizeof b, "%s", api_text(item(list, 1), "id"));
+    snprintf(path, sizeof path, "/v1/families/%s/merge", b);
+    snprintf(body, sizeof body, "{\"into\": \"%s\", \"note\": \"same\"}", a);
+    edit = api_post(api, 0, ROLE_ADMIN, 201, path, body);
+    id = api_i64(edit, "id");
+    api_post(api, 0, ROLE_ADMIN, 409, path, body);
+    settle(api);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    assert_int_equal(items(list), 1);
+    assert_int_equal(api_i64(item(list, 0), "events"), 3);
+    assert_int_equal(api_i64(item(list, 0), "sessions"), 2); /* not 3: one shows both */
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/stacks", a);
+    edit = json_object_get(json_object_get(item(list, 1), "why"), "edits");
+    assert_int_equal(json_array_size(edit), 1);
+    snprintf(path, sizeof path, "/v1/families/%s/split", a);
+    api_problem(api_post(api, 0, ROLE_ADMIN, 409, path, "{\"depth\": 4}"), "conflict", "");
+    snprintf(path, sizeof path, "/v1/family-edits/%lld/undo", (long long)id);
+    edit = api_post(api, 0, ROLE_ADMIN, 200, path, NULL);
+    assert_true(json_is_string(json_object_get(edit, "undone_at")));
+    api_post(api, 0, ROLE_ADMIN, 404, path, NULL);
+    settle(api);
+    after = family_counts(api);
+    assert_string_equal(before, after);
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/family-edits")), 1);
+    assert_int_equal(
+        pg_i64(api->conninfo, "SELECT count(*) FROM audit WHERE action LIKE 'family.%%'"), 2);
+    free(before);
+    free(after);
+}
+
+static void a_family_is_split_at_a_greater_depth_and_joined_again(void **state)
+{
+    struct api *api = *state;
+    char id[40], path[96], *before, *after;
+    json_t *list;
+    int64_t edit;
+
+    put_rules(api, 200, "{\"depth\": 1}");
+    PLAY(api, 1, "a", WAIT_IN_SHOP, WAIT_IN_MATCH);
+    settle(api);
+    before = family_counts(api);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    assert_int_equal(items(list), 1);
+    snprintf(id, sizeof id, "%s", api_text(item(list, 0), "id"));
+    snprintf(path, sizeof path, "/v1/families/%s/split", id);
+    api_problem(api_post(api, 0, ROLE_ADMIN, 400, path, "{\"depth\": 9}"), "invalid", "depth");
+    edit = api_i64(api_post(api, 0, ROLE_ADMIN, 201, path, "{\"depth\": 2}"), "id");
+    settle(api);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    assert_int_equal(items(list), 2);
+    assert_int_equal(api_i64(item(list, 0), "events"), 1);
+    snprintf(path, sizeof path, "/v1/family-edits/%lld/undo", (long long)edit);
+    api_post(api, 0, ROLE_ADMIN, 200, path, NULL);
+    settle(api);
+    after = family_counts(api);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+/* Flame graphs and paths --------------------------------------------------------------------------
+ */
+
+static int64_t builds(struct api *api, int code)
+{
+    return pg_i64(api->conninfo, "SELECT build_id FROM build WHERE version_code = %d", code);
+}
+
+static void exports_flame_graphs_in_every_form(void **state)
+{
+    struct api *api = *state;
+    json_t *flame, *root;
+    char id[40];
+
+    PLAY(api, 1, "a", LOAD, RENDER);
+    PLAY(api, 2, "b", LOAD_OTHER_LINE);
+    flame = api_get(api, 0, ROLE_READ, 200, "/v1/flame");
+    root = json_object_get(json_object_get(flame, "tree"), "root");
+    assert_int_equal(api_i64(root, "count"), 3);
+    assert_int_equal(api_i64(root, "weight"), 900);
+    assert_true(json_is_true(json_object_get(flame, "complete")));
+    flame = api_get(api, 0, ROLE_READ, 200, "/v1/flame?build=%lld&value=ms",
+                    (long long)builds(api, 100));
+    assert_int_equal(api_i64(flame, "of_events"), 3);
+    snprintf(id, sizeof id, "%s",
+             api_text(item(api_get(api, 0, ROLE_READ, 200, "/v1/families"), 0), "id"));
+    flame = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/flame", id);
+    assert_int_equal(api_i64(flame, "of_events"), 2);
+    api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/flame?format=folded", id);
+    assert_non_null(strstr((const char *)api->answer.body, "World.enter;"));
+    api_get(api, 0, ROLE_READ, 200, "/v1/flame?format=pprof");
+    assert_memory_equal(api->answer.body, "\x1f\x8b", 2); /* gzip */
+    flame = api_get(api, 0, ROLE_READ, 200, "/v1/flame?format=speedscope");
+    assert_string_equal(api_text(flame, "$schema"),
+                        "https://www.speedscope.app/file-format-schema.json");
+    flame = api_get(api, 0, ROLE_READ, 200, "/v1/flame?kind=crash");
+    assert_int_equal(api_i64(flame, "events"), 0);
+    api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/flame?side=callers"), "invalid", "side");
+}
+
+static void compares_two_builds_in_shares(void **state)
+{
+    struct api *api = *state;
+    json_t *root;
+
+    play_in(api, 1, "a", (const int[]){LOAD, RENDER}, 2, "frost", 100);
+    play_in(api, 2, "a", (const int[]){LOAD}, 1, "frost", 101);
+    root = api_get(api, 0, ROLE_READ, 200, "/v1/flame/diff?a=%lld&b=%lld",
+                   (long long)builds(api, 100), (long long)builds(api, 101));
+    root = json_object_get(json_object_get(root, "tree"), "root");
+    assert_true(json_number_value(json_object_get(root, "a")) == 1.0);
+    assert_true(json_number_value(json_object_get(root, "b")) == 1.0);
+    api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/flame/diff?a=1"), "invalid", "b");
+}
+
+static void ranks_the_steps_that_lead_to_a_family(void **state)
+{
+    struct api *api = *state;
+    char id[40];
+    json_t *paths, *recent;
+
+    for (uint64_t i = 0; i < 8; i++) {
+        play_in(api, 1 + i, "a", (const int[]){LOAD}, 1, "frost", 100); /* shop, match, jank */
+        play_in(api, 101 + i, "b", NULL, 0, "frost", 100);              /* the same without */
+    }
+    snprintf(id, sizeof id, "%s",
+             api_text(item(api_get(api, 0, ROLE_READ, 200, "/v1/families"), 0), "id"));
+    paths = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/paths", id);
+    assert_int_equal(api_i64(paths, "windows"), 8);
+    assert_true(api_i64(paths, "clean_windows") > 0);
+    assert_true(json_array_size(json_object_get(paths, "paths")) > 0);
+    recent = json_array_get(json_object_get(paths, "recent"), 0);
+    assert_int_equal(json_array_size(json_object_get(recent, "steps")), 2);
+    paths = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/paths?scene=battle/frost", id);
+    assert_string_equal(api_text(paths, "scene"), "battle/frost");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
@@ -270,6 +571,14 @@ int main(void)
         T(counts_within_each_slice),
         T(crashes_are_families_of_their_own),
         T(shows_a_family_with_breakdown_and_reason),
+        T(rules_have_defaults_versions_and_a_tag),
+        T(rules_name_owners_and_ignore_without_moving_a_count),
+        T(another_depth_merges_and_its_undo_splits_again),
+        T(families_are_merged_and_split_by_hand_and_back),
+        T(a_family_is_split_at_a_greater_depth_and_joined_again),
+        T(exports_flame_graphs_in_every_form),
+        T(compares_two_builds_in_shares),
+        T(ranks_the_steps_that_lead_to_a_family),
     };
 #undef T
 

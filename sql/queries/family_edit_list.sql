@@ -1,0 +1,10 @@
+-- Merges and splits, newest first; $2 one alone.
+SELECT edit_id AS id, kind, family, target, depth::bigint AS depth, actor, note,
+       to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+       to_char(undone_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS undone_at,
+       undone_by
+FROM family_edit
+WHERE app_id = $1::integer AND ($2::bigint IS NULL OR edit_id = $2::bigint)
+  AND ($3::bigint IS NULL OR edit_id < $3::bigint)
+ORDER BY edit_id DESC
+LIMIT $4::bigint
