@@ -4,6 +4,7 @@
 #include "src/scrub.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -203,6 +204,24 @@ static void the_session_begins_with_consent_and_texts_need_not_outlive_the_start
     assert_in_range(files(g), 2, 5); /* the install id, the session, its summary */
 }
 
+/* Standard input is not ours to close, nor is any other descriptor. */
+static void a_session_leaves_the_descriptors_as_they_were(void **state)
+{
+    struct game *g = *state;
+    int first = dup(0), after;
+
+    close(first);
+    fw_context *fw = fw_start(&g->options);
+    fw_consent(fw, 1);
+    fw_consent(fw, 0);
+    fw_consent(fw, 1);
+    fw_stop(fw);
+    assert_true(fcntl(0, F_GETFD) >= 0);
+    after = dup(0);
+    close(after);
+    assert_int_equal(after, first);
+}
+
 static void a_withdrawal_leaves_nothing_behind(void **state)
 {
     struct game *g = *state;
@@ -310,6 +329,7 @@ int main(void)
         cmocka_unit_test(texts_of_any_length_are_cut_and_end),
         GAME_TEST(nothing_happens_before_consent),
         GAME_TEST(the_session_begins_with_consent_and_texts_need_not_outlive_the_start),
+        GAME_TEST(a_session_leaves_the_descriptors_as_they_were),
         GAME_TEST(a_withdrawal_leaves_nothing_behind),
         GAME_TEST(a_reset_begins_a_session_of_another_install),
         GAME_TEST(the_server_is_asked_to_forget_now_or_at_a_later_launch),

@@ -168,6 +168,7 @@ static void set_up_threads(struct fw_context *fw, const fw_options *o)
     r->watchdog = w;
     r->uploader = &fw->uploader;
     r->crash = &fw->crash;
+    atomic_store(&fw->crash.fd, -1);
     r->store = &fw->store;
     r->log = w->log = &fw->log;
     r->options = o;

@@ -82,7 +82,8 @@ struct fw_recorder {
     unsigned looks /* since the last recorded one */, burst_left;
     uint64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC at the last look */
     uint64_t retry_ns;  /* no file could be written: not before */
-    uint64_t wakeups, lost_slices;
+    _Atomic uint64_t lost_slices;
+    uint64_t wakeups;
     _Atomic uint32_t turns;     /* odd while the thread is at work on what it holds */
     _Atomic bool frozen;        /* the process dies: no next turn */
     size_t settled;             /* bytes of the slice that the turn under way only adds to */
