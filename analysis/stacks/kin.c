@@ -8,8 +8,9 @@
 #define KEY_BYTES 16
 #define KEYS_MAX (2 * RULES_DEPTH_MAX) /* of one member */
 #define DOMINANT 4
-#define COMMON_PART 10
-#define OFFERS_MAX 8 /* of one key: the heaviest families */
+#define IMAGES_PART 10
+#define BUILDS_PART 2
+#define HEAVIEST 8 /* families of one key that others may join */
 
 const char *const kin_reason_name[] = {"lost", "cut"};
 
@@ -30,9 +31,15 @@ struct key {
     const char *lost;
 };
 
-/* How much of a family comes from an image. */
+struct key_list {
+    struct key *at;
+    size_t n;
+};
+
+/* How much of a family comes from an image, or a build. */
 struct share {
     uint32_t family;
+    int64_t build;
     const char *image;
     int64_t count;
 };
@@ -53,12 +60,12 @@ struct work {
     struct kin_family *families;
     size_t n_families;
     uint32_t *family_of; /* of each member; UINT32_MAX: not in-app */
-    struct key *offers, *asks;
-    size_t n_offers, n_asks;
+    struct key_list offers, asks;
+    struct key_list whole, lacking; /* the heaviest families of each key among them */
     struct match *matches;
     size_t n_matches;
-    struct share *shares; /* by family, then image */
-    size_t n_shares;
+    struct share *images, *builds; /* by family first */
+    size_t n_images, n_builds;
 };
 
 /* Families ----------------------------------------------------------------------------------------
@@ -147,22 +154,32 @@ static bool make_key(struct key *k, const struct kin_member *m, size_t n, size_t
 
 static struct key *new_key(struct work *w, size_t member, enum kin_reason reason, bool offer)
 {
-    struct key *k = offer ? &w->offers[w->n_offers++] : &w->asks[w->n_asks++];
+    struct key_list *list = offer ? &w->offers : &w->asks;
+    struct key *k = &list->at[list->n++];
 
-    *k = (struct key){.family = w->family_of[member], .member = (uint32_t)member, .reason = reason};
+    *k = (struct key){.family = w->family_of[member],
+                      .member = (uint32_t)member,
+                      .count = w->families[w->family_of[member]].count,
+                      .reason = reason};
     return k;
 }
 
-/* A full list of names may go on, so its first four are told by others' first four; a shorter one
- * is whole. */
+static size_t in_common(const struct work *w)
+{
+    return w->depth < KIN_COMMON        ? KIN_COMMON
+           : w->depth < RULES_DEPTH_MAX ? w->depth
+                                        : RULES_DEPTH_MAX - 1;
+}
+
+/* What is left without each of the first names; and as it is, for those that lack one. */
 static bool offer_lost(struct work *w, size_t member)
 {
     const struct kin_member *m = &w->members[member];
-    size_t n = m->family->n_names;
+    size_t n = in_common(w) + 1;
 
-    if (n < KIN_COMMON + 1)
+    if (m->family->n_names < n)
         return true;
-    for (size_t without = 1; without < n; without++) {
+    for (size_t without = 0; without < n; without++) {
         struct key *k = new_key(w, member, KIN_LOST, true);
 
         k->lost = m->family->names[without];
@@ -175,13 +192,9 @@ static bool offer_lost(struct work *w, size_t member)
 static bool ask_lost(struct work *w, size_t member)
 {
     const struct kin_member *m = &w->members[member];
-    size_t n = m->family->n_names;
+    size_t n = in_common(w);
 
-    if (n < KIN_COMMON)
-        return true;
-    if (n == RULES_DEPTH_MAX)
-        n--;
-    return make_key(new_key(w, member, KIN_LOST, false), m, n, n);
+    return m->family->n_names < n || make_key(new_key(w, member, KIN_LOST, false), m, n, n);
 }
 
 static bool offer_beginnings(struct work *w, size_t member)
@@ -218,54 +231,58 @@ static int by_key(const void *a, const void *b)
     return x->lost && y->lost ? strcmp(x->lost, y->lost) : 0;
 }
 
-static bool make_keys(struct work *w)
-{
-    w->offers = arena_array(w->mem, w->n * KEYS_MAX + 1, sizeof *w->offers);
-    w->asks = arena_array(w->mem, w->n * 2 + 1, sizeof *w->asks);
-    if (!w->offers || !w->asks)
-        return false;
-    for (size_t i = 0; i < w->n; i++)
-        if (w->family_of[i] != UINT32_MAX &&
-            !(offer_lost(w, i) && offer_beginnings(w, i) && ask_lost(w, i) && ask_cut(w, i)))
-            return false;
-    qsort(w->offers, w->n_offers, sizeof *w->offers, by_key);
-    return true;
-}
-
 static bool same_key(const struct key *a, const struct key *b)
 {
     return memcmp(a->bytes, b->bytes, KEY_BYTES) == 0;
 }
 
-/* Equal offers of one family are one; of many families the heaviest stay. */
-static void thin_offers(struct work *w)
+/* Equal keys of one family are one; of many families the heaviest stay. */
+static bool thin(struct arena *mem, const struct key_list *all, struct key_list *out)
 {
-    size_t n = 0, of_key = 0;
+    size_t of_key = 0;
 
-    for (size_t i = 0; i < w->n_offers; i++) {
-        const struct key *k = &w->offers[i];
-        bool same = n && same_key(&w->offers[n - 1], k);
+    out->at = arena_array(mem, all->n + 1, sizeof *out->at);
+    if (!out->at)
+        return false;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct key *k = &all->at[i], *last = out->n ? &out->at[out->n - 1] : NULL;
+        bool same = last && same_key(last, k);
 
-        if (same && w->offers[n - 1].family == k->family)
+        if (same && last->family == k->family)
             continue;
         of_key = same ? of_key + 1 : 1;
-        if (of_key <= OFFERS_MAX)
-            w->offers[n++] = *k;
+        if (of_key <= HEAVIEST)
+            out->at[out->n++] = *k;
     }
-    w->n_offers = n;
+    return true;
+}
+
+static bool make_keys(struct work *w)
+{
+    w->offers.at = arena_array(w->mem, w->n * KEYS_MAX + 1, sizeof *w->offers.at);
+    w->asks.at = arena_array(w->mem, w->n * 2 + 1, sizeof *w->asks.at);
+    if (!w->offers.at || !w->asks.at)
+        return false;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->family_of[i] != UINT32_MAX &&
+            !(offer_lost(w, i) && offer_beginnings(w, i) && ask_lost(w, i) && ask_cut(w, i)))
+            return false;
+    qsort(w->offers.at, w->offers.n, sizeof *w->offers.at, by_key);
+    qsort(w->asks.at, w->asks.n, sizeof *w->asks.at, by_key);
+    return thin(w->mem, &w->offers, &w->whole) && thin(w->mem, &w->asks, &w->lacking);
 }
 
 /* Matches -----------------------------------------------------------------------------------------
  */
 
-static size_t first_offer(const struct work *w, const uint8_t *bytes)
+static size_t first_of(const struct key_list *list, const struct key *key)
 {
-    size_t low = 0, high = w->n_offers;
+    size_t low = 0, high = list->n;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (memcmp(w->offers[middle].bytes, bytes, KEY_BYTES) < 0)
+        if (memcmp(list->at[middle].bytes, key->bytes, KEY_BYTES) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -273,20 +290,35 @@ static size_t first_offer(const struct work *w, const uint8_t *bytes)
     return low;
 }
 
-/* Calls with each family heavier than the asking one. Counts only where there is no room yet. */
-static void match_ask(struct work *w, const struct key *ask, struct match *room, size_t *n)
+/* What of `from` finds heavier families in `into`. Without room it is counted only. */
+static void match(struct work *w, const struct key *from, const struct key_list *into,
+                  struct match *room, size_t *n)
 {
-    for (size_t i = first_offer(w, ask->bytes); i < w->n_offers && same_key(&w->offers[i], ask);
-         i++) {
-        const struct key *offer = &w->offers[i];
+    for (size_t i = first_of(into, from); i < into->n && same_key(&into->at[i], from); i++) {
+        const struct key *to = &into->at[i];
 
-        if (w->families[offer->family].count <= w->families[ask->family].count)
+        if (to->count <= from->count)
             continue;
         if (room)
-            room[*n] = (struct match){ask->family,   offer->family, ask->member,
-                                      offer->reason, offer->lost,   w->members[ask->member].count};
+            room[*n] = (struct match){.from = from->family,
+                                      .into = to->family,
+                                      .member = from->member,
+                                      .reason = from->reason,
+                                      .lost = from->lost ? from->lost : to->lost,
+                                      .count = w->members[from->member].count};
         ++*n;
     }
+}
+
+/* The lighter family is to join the heavier, whichever of them lacks a frame; but what was cut
+ * short is never the whole. */
+static void match_all(struct work *w, struct match *room, size_t *n)
+{
+    for (size_t i = 0; i < w->asks.n; i++)
+        match(w, &w->asks.at[i], &w->whole, room, n);
+    for (size_t i = 0; i < w->offers.n; i++)
+        if (w->offers.at[i].reason == KIN_LOST)
+            match(w, &w->offers.at[i], &w->lacking, room, n);
 }
 
 static int by_pair(const void *a, const void *b)
@@ -341,62 +373,69 @@ static bool make_matches(struct work *w)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < w->n_asks; i++)
-        match_ask(w, &w->asks[i], NULL, &n);
+    match_all(w, NULL, &n);
     w->matches = arena_array(w->mem, n + 1, sizeof *w->matches);
     if (!w->matches)
         return false;
-    for (size_t i = 0; i < w->n_asks; i++)
-        match_ask(w, &w->asks[i], w->matches, &w->n_matches);
+    match_all(w, w->matches, &w->n_matches);
     sum_pairs(w);
     return true;
 }
 
-/* Images ------------------------------------------------------------------------------------------
+/* Images and builds -------------------------------------------------------------------------------
  */
 
-static int by_image(const void *a, const void *b)
+static int by_source(const void *a, const void *b)
+{
+    const struct share *x = a, *y = b;
+
+    if (x->build != y->build)
+        return x->build < y->build ? -1 : 1;
+    return strcmp(x->image, y->image);
+}
+
+static int by_share(const void *a, const void *b)
 {
     const struct share *x = a, *y = b;
 
     if (x->family != y->family)
         return x->family < y->family ? -1 : 1;
-    return strcmp(x->image, y->image);
+    return by_source(a, b);
 }
 
-static bool make_shares(struct work *w)
+static struct share *sum_shares(struct work *w, bool images, size_t *n)
 {
-    size_t n = 0;
+    struct share *list = arena_array(w->mem, w->n + 1, sizeof *list);
+    size_t all = 0;
 
-    w->shares = arena_array(w->mem, w->n + 1, sizeof *w->shares);
-    if (!w->shares)
-        return false;
-    for (size_t i = 0; i < w->n; i++)
-        if (w->family_of[i] != UINT32_MAX) {
-            const struct kin_member *m = &w->members[i];
+    for (size_t i = 0; list && i < w->n; i++) {
+        const struct kin_member *m = &w->members[i];
 
-            w->shares[w->n_shares++] =
-                (struct share){w->family_of[i], m->image ? m->image : "", m->count};
-        }
-    qsort(w->shares, w->n_shares, sizeof *w->shares, by_image);
-    for (size_t i = 0; i < w->n_shares; i++) {
-        if (n && by_image(&w->shares[n - 1], &w->shares[i]) == 0)
-            w->shares[n - 1].count += w->shares[i].count;
-        else
-            w->shares[n++] = w->shares[i];
+        if (w->family_of[i] != UINT32_MAX)
+            list[all++] = (struct share){.family = w->family_of[i],
+                                         .build = images ? 0 : m->build,
+                                         .image = images && m->image ? m->image : "",
+                                         .count = m->count};
     }
-    w->n_shares = n;
-    return true;
+    if (list)
+        qsort(list, all, sizeof *list, by_share);
+    for (size_t i = 0; i < all; i++) {
+        if (*n && by_share(&list[*n - 1], &list[i]) == 0)
+            list[*n - 1].count += list[i].count;
+        else
+            list[(*n)++] = list[i];
+    }
+    return list;
 }
 
-static size_t first_share(const struct work *w, uint32_t family)
+static size_t first_share(const struct share *list, size_t n, uint32_t family)
 {
-    size_t low = 0, high = w->n_shares;
+    size_t low = 0, high = n;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (w->shares[middle].family < family)
+        if (list[middle].family < family)
             low = middle + 1;
         else
             high = middle;
@@ -404,27 +443,37 @@ static size_t first_share(const struct work *w, uint32_t family)
     return low;
 }
 
-static bool is_of(const struct work *w, size_t share, uint32_t family)
+/* How much of `from` is where `into` is too: at most as much as that has there, if `bounded`. */
+static int64_t common(const struct share *list, size_t n, uint32_t from, uint32_t into,
+                      bool bounded)
 {
-    return share < w->n_shares && w->shares[share].family == family;
-}
+    size_t a = first_share(list, n, from), b = first_share(list, n, into);
+    int64_t sum = 0;
 
-/* Whether both are met in the same images, so that neither is the other with a frame lost. */
-static bool both_ways_taken(const struct work *w, uint32_t from, uint32_t into)
-{
-    size_t a = first_share(w, from), b = first_share(w, into);
-    int64_t common = 0;
-
-    while (is_of(w, a, from) && is_of(w, b, into)) {
-        const struct share *x = &w->shares[a], *y = &w->shares[b];
-        int order = strcmp(x->image, y->image);
+    while (a < n && list[a].family == from && b < n && list[b].family == into) {
+        int order = by_source(&list[a], &list[b]);
 
         if (order == 0)
-            common += x->count < y->count ? x->count : y->count;
+            sum += bounded && list[b].count < list[a].count ? list[b].count : list[a].count;
         a += order <= 0;
         b += order >= 0;
     }
-    return common * COMMON_PART > w->families[from].count;
+    return sum;
+}
+
+static bool could_be_lost(const struct work *w, uint32_t from, uint32_t into)
+{
+    int64_t count = w->families[from].count;
+
+    return common(w->images, w->n_images, from, into, true) * IMAGES_PART <= count &&
+           common(w->builds, w->n_builds, from, into, false) * BUILDS_PART >= count;
+}
+
+static bool make_shares(struct work *w)
+{
+    w->images = sum_shares(w, true, &w->n_images);
+    w->builds = sum_shares(w, false, &w->n_builds);
+    return w->images && w->builds;
 }
 
 /* Joins -------------------------------------------------------------------------------------------
@@ -440,7 +489,7 @@ static void join_one(struct work *w, const struct match *pairs, size_t n)
         int64_t count = w->families[pairs[i].into].count;
 
         if (pairs[i].count * 2 < w->families[pairs[i].from].count ||
-            (pairs[i].reason == KIN_LOST && both_ways_taken(w, pairs[i].from, pairs[i].into)))
+            (pairs[i].reason == KIN_LOST && !could_be_lost(w, pairs[i].from, pairs[i].into)))
             continue;
         if (count > heaviest) {
             second = heaviest;
@@ -496,7 +545,6 @@ bool kin_find(const struct kin_member *members, size_t n, struct arena *mem,
     w.depth = n ? members[0].family->depth : RULES_DEPTH_DEFAULT;
     if (n > UINT32_MAX / KEYS_MAX || !make_families(&w) || !make_keys(&w))
         return err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
-    thin_offers(&w);
     if (!make_matches(&w) || !make_shares(&w))
         return err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
     for (size_t i = 0, to; i < w.n_matches; i = to) {

@@ -4,14 +4,16 @@
  * what was inlined, a caller is missing and the stack falls into a family of its own. Pure, and
  * independent of the order of the input; O(n log n).
  *
- * A stack b may belong to the family of a stack a of the same kind, both in-app, if
- *   KIN_LOST: b's names are a's without one that is not the innermost: all of those either has of
- *             the first RULES_DEPTH_MAX, at least KIN_COMMON;
- *   KIN_CUT:  b's stack ends before its thread began, with fewer names than the depth, and a's
+ * Of two in-app stacks of one kind, one may have the names of the other but for a frame:
+ *   KIN_LOST: the first KIN_COMMON of its names (the depth, if that is more, up to one less than
+ *             RULES_DEPTH_MAX) are the other's without one;
+ *   KIN_CUT:  it ends before its thread began, with fewer names than the depth, and the other's
  *             begin with all of them.
  * Family B joins A if that holds for half of B's weight, A is heavier than B, and no other such
  * family is more than a quarter as heavy as A: a doubtful guess is none. Where A joins C, so does
- * B.
+ * B. A compiler loses a frame wherever it made the same code, and only there, so for KIN_LOST
+ *   - no more than a tenth of B comes from images that A comes from too: else both ways are taken;
+ *   - half of B comes from builds that A comes from too: else the program may have changed.
  */
 #pragma once
 #include "base/arena.h"
@@ -23,11 +25,12 @@
 enum kin_reason { KIN_LOST, KIN_CUT };
 extern const char *const kin_reason_name[]; /* "lost", "cut" */
 
-/* A stack, or all stacks of equal names and image. */
+/* A stack of a build, or all of equal names, image and build. */
 struct kin_member {
     const struct family *family; /* class, depth, names, cut and fingerprints are read */
     enum stack_kind kind;
     const char *image; /* debug id of the module its culprit is in; NULL: not known, as one image */
+    int64_t build;     /* any number that tells builds apart */
     int64_t count;
 };
 

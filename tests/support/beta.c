@@ -712,6 +712,7 @@ static void make_session(struct writer *w)
     w->out->session = w->out->install * 8 + below(&w->dice, 3);
     w->abi = mix(w->out->install ^ w->b->seed) % 100 < 18;
     w->build = mix(w->out->install + 5) % 100 < 40;
+    w->out->build = w->build;
 }
 
 static unsigned choose_cause(const struct beta *b, struct dice *d)

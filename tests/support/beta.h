@@ -28,6 +28,7 @@ struct beta_jank {
     unsigned steps;         /* of `step` */
     uint32_t duration_ms;
     uint64_t session, install;
+    int64_t build;
     const char *scene, *step[16];
     struct stack_frame frames[BETA_FRAMES];
     size_t n;

@@ -19,6 +19,7 @@ struct stack {
     uint8_t key[16];
     int64_t count;
     const char *image; /* a literal of the beta's */
+    int64_t build;
     struct family family;
     uint8_t plain[16];
 };
@@ -181,6 +182,7 @@ static bool learn(struct proof *p, struct stack *s, const struct beta_jank *j)
     plain_key(j, s->plain);
     if (s->family.culprit < j->n)
         s->image = j->frames[s->family.culprit].debug_id;
+    s->build = j->build;
     return (!j->late || look_at_raw(p, j, &s->family)) && keep_names(p, &s->family);
 }
 
@@ -230,7 +232,7 @@ static bool join_kin(struct proof *p)
 
     for (size_t i = 0; ok && i < p->n_stacks; i++)
         members[i] = (struct kin_member){&p->stacks[i].family, STACK_JANK, p->stacks[i].image,
-                                         p->stacks[i].count};
+                                         p->stacks[i].build, p->stacks[i].count};
     ok = ok && kin_find(members, p->n_stacks, p->keep, &p->joins, &p->n_joins, &p->err);
     p->r.kin_s = now() - from;
     free(members);
