@@ -179,6 +179,7 @@ static bool start_worker(struct service *s, struct err *err)
                                       .max_bytes = c->symbols_max_mb * MEGABYTE};
     w.cache_dir = c->cache_dir;
     w.cache_bytes = c->cache_mb * MEGABYTE;
+    w.public_url = c->public_url;
     w.retention.raw_days = (int)c->raw_days;
     w.retention.session_days = (int)c->session_days;
     w.log = log_worker;

@@ -38,6 +38,8 @@
     X("POST", "/v1/families/{id}/split", ROLE_ADMIN, EVENT_BODY_BYTES, family_split, false)        \
     X("GET", "/v1/families/{id}/flame", ROLE_READ, 0, family_flame, false)                         \
     X("GET", "/v1/families/{id}/paths", ROLE_READ, 0, family_paths, false)                         \
+    X("GET", "/v1/families/{id}/verdicts", ROLE_READ, 0, family_verdicts, false)                   \
+    X("POST", "/v1/verdict-pairs", ROLE_ADMIN, EVENT_BODY_BYTES, verdict_pair_post, false)         \
     X("GET", "/v1/flame", ROLE_READ, 0, flame_get, false)                                          \
     X("GET", "/v1/flame/diff", ROLE_READ, 0, flame_diff, false)                                    \
     X("GET", "/v1/family-edits", ROLE_READ, 0, family_edit_list, false)                            \
@@ -50,6 +52,13 @@
     X("POST", "/v1/family-rules/versions/{version}/restore", ROLE_ADMIN, 0,                        \
       family_rules_restore, false)                                                                 \
     X("GET", "/v1/slices", ROLE_READ, 0, slice_get, false)                                         \
+    X("GET", "/v1/alerts", ROLE_READ, 0, alert_list, false)                                        \
+    X("GET", "/v1/alerts/rules", ROLE_READ, 0, alert_rules_get, false)                             \
+    X("PUT", "/v1/alerts/rules", ROLE_ADMIN, EVENT_BODY_BYTES, alert_rules_put, false)             \
+    X("GET", "/v1/alerts/{id}", ROLE_READ, 0, alert_get, false)                                    \
+    X("POST", "/v1/alerts/{id}/acknowledge", ROLE_ADMIN, EVENT_BODY_BYTES, alert_acknowledge,      \
+      false)                                                                                       \
+    X("POST", "/v1/alerts/{id}/silence", ROLE_ADMIN, EVENT_BODY_BYTES, alert_silence, false)       \
     X("GET", "/v1/report", ROLE_READ, 0, report_get, false)                                        \
     X("GET", "/v1/reports", ROLE_READ, 0, report_list, false)                                      \
     X("GET", "/v1/reports/{id}", ROLE_READ, 0, report_stored, false)                               \

@@ -22,6 +22,7 @@ struct job_run {
     struct db *db;
     const struct worker_config *config;
     struct job job;
+    size_t along;       /* other jobs that were done with it */
     struct arena *mem;  /* rows and uploaded bytes */
     struct arena *work; /* what is decoded and computed from them; may be reset midway */
     struct symcache_files *symcaches;
@@ -41,4 +42,8 @@ bool finish_job(struct job_run *run, enum job_outcome *out, struct err *err) MUS
 bool symbol_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool stacks_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool families_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool verdicts_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool tickets_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool expect_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool tiers_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool alerts_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;

@@ -1,6 +1,7 @@
 #include "server/jobs/placement.h"
 
 #include "server/jobs/rollup.h"
+#include "server/jobs/tally_store.h"
 #include "stats/expectation.h"
 #include "stats/rate.h"
 
@@ -253,15 +254,27 @@ bool placement_set(struct db *db, const struct placement_key *key, struct contri
  */
 
 struct counted {
-    int64_t build_id, model_id, was_tier, is_tier, day, received_us;
-    struct bytes install_hash, contribution;
+    int64_t app_id, build_id, model_id, was_tier, is_tier, day, received_us;
+    struct bytes install_hash, contribution, tally;
 };
 static const struct db_col counted_cols[] = {
     DB_COL(counted, build_id),     DB_COL(counted, model_id),     DB_COL(counted, was_tier),
     DB_COL(counted, is_tier),      DB_COL(counted, day),          DB_COL(counted, received_us),
-    DB_COL(counted, install_hash), DB_COL(counted, contribution),
+    DB_COL(counted, install_hash), DB_COL(counted, contribution), DB_COL(counted, tally),
+    DB_COL(counted, app_id),
 };
 static const struct db_map counted_map = DB_MAP(counted, counted_cols);
+
+static bool move_tally(struct db *db, int64_t shard, const unsigned char id[16],
+                       const struct counted *s, struct err *err)
+{
+    const struct tally_at was = {s->tally,    s->install_hash, s->build_id,
+                                 s->model_id, s->was_tier,     s->day},
+                          is = {s->tally,    s->install_hash, s->build_id,
+                                s->model_id, s->is_tier,      s->day};
+
+    return tally_store(db, s->app_id, shard, id, &was, &is, err);
+}
 
 static bool renew(struct db *db, int64_t shard, const unsigned char id[16], const struct counted *s,
                   struct arena *mem, struct err *err)
@@ -287,7 +300,8 @@ static bool renew(struct db *db, int64_t shard, const unsigned char id[16], cons
                                  err)
                        : err_set(err, ERR_TOO_BIG, "contribution: too big");
     buf_fini(&text);
-    return ok && rollup_apply(db, shard, &was, &before, &is, &now, mem, err);
+    return ok && rollup_apply(db, shard, &was, &before, &is, &now, mem, err) &&
+           move_tally(db, shard, id, s, err);
 }
 
 bool placement_renew(struct db *db, int64_t shard, const unsigned char id[16], struct arena *mem,

@@ -10,7 +10,12 @@
 #include "server/db/db.h"
 
 /* SCHEDULE(X): X(kind, seconds between two runs) */
-#define SCHEDULE(X) X(expect, 60) /* expectations of new builds */
+#define SCHEDULE(X)                                                                                \
+    X(expect, 60)    /* expectations of new builds */                                              \
+    X(tiers, 3600)   /* capability of device models */                                             \
+    X(alerts, 300)   /* looks at builds that spread */                                             \
+    X(verdicts, 600) /* whether fixes of families worked */                                        \
+    X(tickets, 900)  /* the families that are filed */
 
 /* Queues what is due at the database's time plus clock_offset_ms; *queued jobs, new or revived. */
 bool schedule_due(struct db *db, int64_t clock_offset_ms, int64_t *queued,

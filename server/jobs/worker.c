@@ -34,7 +34,8 @@ struct worker {
 /* What one job thread owns. */
 struct lane {
     struct worker *worker;
-    struct db *db; /* NULL: not connected yet */
+    struct db *db;    /* NULL: not connected yet */
+    int64_t last_app; /* whose job it claimed last */
     struct arena *claim, *mem, *work;
 };
 
@@ -61,6 +62,7 @@ struct worker_config worker_config_default(const char *conninfo)
                   .wall_ms = 1800000,
                   .max_bytes = (int64_t)4 << 30},
         .cache_dir = "",
+        .public_url = "",
         .cache_bytes = (int64_t)4 << 30,
     };
 }
@@ -116,8 +118,11 @@ static void log_trouble(const struct worker *w, const char *what, const char *wh
 
 static struct queue_policy policy_of(const struct worker_config *c)
 {
-    return (struct queue_policy){c->clock_offset_ms, c->lease_ms, c->max_attempts, c->backoff_ms,
-                                 c->backoff_max_ms};
+    return (struct queue_policy){.clock_offset_ms = c->clock_offset_ms,
+                                 .lease_ms = c->lease_ms,
+                                 .max_attempts = c->max_attempts,
+                                 .backoff_ms = c->backoff_ms,
+                                 .backoff_max_ms = c->backoff_max_ms};
 }
 
 static bool run_kind(struct job_run *run, enum job_outcome *out, struct err *err)
@@ -125,10 +130,11 @@ static bool run_kind(struct job_run *run, enum job_outcome *out, struct err *err
     static const struct {
         const char *name;
         bool (*run)(struct job_run *run, enum job_outcome *out, struct err *err);
-    } kinds[] = {{"part", part_job},      {"finish", finish_job}, {"symbols", symbol_job},
-                 {"mapping", symbol_job}, {"stacks", stacks_job}, {"restack", stacks_job},
-                 {"families", families_job},
-                 {"remap", stacks_job},   {"expect", expect_job}};
+    } kinds[] = {{"part", part_job},         {"finish", finish_job},   {"symbols", symbol_job},
+                 {"mapping", symbol_job},    {"stacks", stacks_job},   {"restack", stacks_job},
+                 {"families", families_job}, {"remap", stacks_job},    {"expect", expect_job},
+                 {"verdicts", verdicts_job}, {"tickets", tickets_job}, {"tiers", tiers_job},
+                 {"alerts", alerts_job}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(run->job.kind, kinds[i].name) == 0)
@@ -175,8 +181,10 @@ static bool run_job(struct lane *lane, const struct job *job, enum job_outcome *
         arena_reset(lane->mem);
         arena_reset(lane->work);
         ok = run_kind(&run, out, err);
-        if (ok)
+        if (ok) {
+            atomic_fetch_add(&lane->worker->counts.done, (int_least64_t)run.along);
             return true;
+        }
         db_rollback(lane->db);
         if (i == IMMEDIATE_TRIES || err->code != ERR_DB || !db_transient(lane->db))
             return false;
@@ -256,10 +264,13 @@ static bool lane_step(struct lane *lane, bool *found, struct err *err)
     if (!lane->db && !(lane->db = db_open(lane->worker->conninfo, err)))
         return false;
     arena_reset(lane->claim);
+    policy.last_app = lane->last_app;
     if (!queue_claim(lane->db, &policy, lane->claim, &job, found, err))
         return false;
-    if (*found)
+    if (*found) {
+        lane->last_app = job.app_id;
         do_job(lane, &job);
+    }
     return true;
 }
 

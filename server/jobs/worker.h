@@ -40,6 +40,7 @@ struct worker_config {
     struct index_settings index;
     const char *cache_dir; /* of look-up tables of symbols; "": a temporary one */
     int64_t cache_bytes;
+    const char *public_url; /* of the pages, for links in what is told; "" if unknown */
     int64_t clock_offset_ms; /* added to the database's clock: tests look into the future */
     /* One logfmt line a finished or failed job, without newline; from any thread. May be NULL. */
     void (*log)(void *user, const char *line);
