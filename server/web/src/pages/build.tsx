@@ -17,11 +17,9 @@ interface Need {
     stacks_waiting: number;
 }
 interface Symbols {
-    sessions: number;
     events: number;
     events_waiting: number;
     stacks_waiting: number;
-    complete: boolean;
     needs: Need[];
 }
 export interface SliceAnswer {
@@ -55,7 +53,6 @@ function SymbolNeeds({ id }: { id: string }) {
         <Card
             flush
             title={t('Symbols')}
-            note={v ? (v.complete ? t('{n} sessions looked at', { n: num(v.sessions) }) : t('the newest {n} sessions looked at', { n: num(v.sessions) })) : ''}
             tools={v?.needs.length ? <Csv name={`symbols-${id}`} columns={table} rows={v.needs} /> : undefined}
         >
             <Loaded data={data}>

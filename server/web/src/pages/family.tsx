@@ -95,7 +95,7 @@ export function WhyFrames({ why }: { why: Why }) {
                 <li class={`${f.position !== null ? 'key' : 'dim'}`} title={[f.because, ruleText(f.rule)].filter(Boolean).join(' · ')}>
                     <span class="at">{i}</span>
                     <span class="fn">
-                        {f.position !== null && <Badge tone="accent">{f.position + 1}</Badge>} {f.name ?? f.function ?? f.module ?? '?'}
+                        {f.position !== null && <Badge tone="accent">{f.position}</Badge>} {f.name ?? f.function ?? f.module ?? '?'}
                         {i === why.culprit && <span class="soft"> ← {t('look here first')}</span>}
                     </span>
                     <span class="where">
@@ -111,7 +111,7 @@ function WhyCard({ why }: { why: Why }) {
     return (
         <Card title={t('Why these belong together')}>
             <div class="stack" style={{ gap: '.7rem' }}>
-                <p>{why.sentence}</p>
+                <p class="break">{why.sentence}</p>
                 <WhyFrames why={why} />
                 <p class="small soft">
                     {t('Numbered frames make the fingerprint, from the innermost; the others are left out for the reason beside them.')}

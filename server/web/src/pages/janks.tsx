@@ -1,6 +1,6 @@
 // Janks merged into families, ranked.
 import { useList } from '../lib/api';
-import { ago, day, num, percent, span } from '../lib/format';
+import { day, num, percent, span } from '../lib/format';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
 import { causeName } from '../lib/terms';
@@ -66,8 +66,8 @@ export const familyColumns = (build: string | null): Column<Family>[] => [
         key: 'last',
         label: t('Last seen'),
         cell: (f) => (
-            <span class="nowrap" data-volatile title={day(f.last_day)}>
-                {ago(f.last_day)}
+            <span class="nowrap" data-volatile>
+                {day(f.last_day)}
             </span>
         ),
         value: (f) => f.last_day,

@@ -1,0 +1,139 @@
+// How each page looks, light and dark, on a phone and on a desk, beside references; and what axe says.
+// References are half the size, and are compared by blocks, so that fonts and figures may differ a
+// little and a broken layout may not.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { axeSource, base, open, settled } from './browser.mjs';
+import { pages } from './pages.mjs';
+
+const references = new URL('references/', import.meta.url);
+const update = process.env.UPDATE_GOLDEN === '1';
+const TALLEST = 1800;
+const BLOCK = 10; // of the reference
+const DIFFERS = 28; // of 255, mean of a block
+const MOST = 0.06; // of the blocks
+
+// In the browser: halves a picture; then tells which part of its blocks differ from the reference.
+const halve = async (png) => {
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
+    const canvas = new OffscreenCanvas(Math.round(image.width / 2), Math.round(image.height / 2));
+    const g = canvas.getContext('2d');
+    g.imageSmoothingQuality = 'high';
+    g.drawImage(image, 0, 0, canvas.width, canvas.height);
+    const bytes = new Uint8Array(await (await canvas.convertToBlob({ type: 'image/png' })).arrayBuffer());
+    let text = '';
+    for (const b of bytes) text += String.fromCharCode(b);
+    return btoa(text);
+};
+const compare = async ({ a, b, BLOCK, DIFFERS }) => {
+    const read = async (png) => {
+        const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
+        const g = new OffscreenCanvas(image.width, image.height).getContext('2d');
+        g.drawImage(image, 0, 0);
+        return g.getImageData(0, 0, image.width, image.height);
+    };
+    const [x, y] = [await read(a), await read(b)];
+    const width = Math.min(x.width, y.width);
+    const height = Math.min(x.height, y.height);
+    let blocks = 0;
+    let differ = 0;
+    for (let top = 0; top + BLOCK <= height; top += BLOCK)
+        for (let left = 0; left + BLOCK <= width; left += BLOCK) {
+            const sum = [0, 0];
+            for (let r = top; r < top + BLOCK; r++)
+                for (let c = left; c < left + BLOCK; c++)
+                    [x, y].forEach((p, i) => {
+                        const at = (r * p.width + c) * 4;
+                        sum[i] += p.data[at] + p.data[at + 1] + p.data[at + 2];
+                    });
+            blocks++;
+            if (Math.abs(sum[0] - sum[1]) / (3 * BLOCK * BLOCK) > DIFFERS) differ++;
+        }
+    return { differ: differ / blocks, heights: [x.height, y.height], widths: [x.width, y.width] };
+};
+
+async function shoot(page, name, tools) {
+    await page.addStyleTag({ content: '[data-volatile] { visibility: hidden } * { caret-color: transparent !important }' }).catch(() => null);
+    await page.evaluate(() => {
+        for (const e of document.querySelectorAll('[data-volatile]')) e.style.visibility = 'hidden';
+        scrollTo(0, 0);
+        document.activeElement?.blur?.();
+    });
+    await page.mouse.move(0, 0);
+    const size = page.viewportSize();
+    const height = Math.min(TALLEST, await page.evaluate(() => document.documentElement.scrollHeight));
+    const whole = await page.screenshot({ fullPage: true, clip: { x: 0, y: 0, width: size.width, height } });
+    writeFileSync(`${process.env.FW_SHOTS}/${name}.png`, whole);
+    const small = await tools.evaluate(halve, whole.toString('base64'));
+    const file = new URL(`${name}.png`, references);
+    if (update) {
+        mkdirSync(references, { recursive: true });
+        writeFileSync(file, Buffer.from(small, 'base64'));
+        return;
+    }
+    assert.ok(existsSync(file), `no reference of ${name}: UPDATE_GOLDEN=1 makes it`);
+    const told = await tools.evaluate(compare, { a: small, b: readFileSync(file).toString('base64'), BLOCK, DIFFERS });
+    assert.ok(told.differ <= MOST, `${name}: ${(100 * told.differ).toFixed(1)} % of the blocks differ from the reference`);
+}
+
+const tests = {};
+for (const theme of ['light', 'dark'])
+    for (const width of [360, 1440])
+        tests[`every page looks as it should, ${theme}, ${width} px`] = async () => {
+            const all = await pages();
+            const tools = await open({ role: null });
+            await tools.page.goto('about:blank');
+            const { page, complaints, done } = await open({ width, height: width < 500 ? 780 : 900, theme });
+            const out = await open({ role: null, width, height: width < 500 ? 780 : 900, theme });
+            const wrong = [];
+            for (const [name, { path, wait, role }] of Object.entries(all)) {
+                const at = role === null ? out.page : page;
+                await at.goto(base + path);
+                await settled(at);
+                if (wait) await at.waitForSelector(wait);
+                await at.waitForLoadState('networkidle');
+                const wider = await at.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+                if (wider > 0) wrong.push(`${name} is ${wider} px wider than the screen`);
+                await shoot(at, `${name}-${width}-${theme}`, tools.page).catch((e) => wrong.push(e.message));
+            }
+            assert.deepEqual([...wrong, ...complaints, ...out.complaints], []);
+            await Promise.all([done(), out.done(), tools.done()]);
+        };
+
+for (const theme of ['light', 'dark'])
+    tests[`axe finds nothing serious, ${theme}`] = async () => {
+        const { page, done } = await open({ theme });
+        const out = await open({ role: null, theme });
+        const found = [];
+        for (const [name, { path, wait, role }] of Object.entries(await pages())) {
+            const at = role === null ? out.page : page;
+            await at.goto(base + path);
+            await settled(at);
+            if (wait) await at.waitForSelector(wait);
+            await at.evaluate(axeSource);
+            const { violations } = await at.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
+            for (const v of violations)
+                if (v.impact === 'serious' || v.impact === 'critical')
+                    found.push(`${name}: ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`);
+        }
+        assert.deepEqual(found, []);
+        await Promise.all([done(), out.done()]);
+    };
+
+tests['every page reads in Chinese'] = async () => {
+    const { page, complaints, done } = await open({ lang: 'zh' });
+    const left = [];
+    for (const [name, { path, wait }] of Object.entries(await pages())) {
+        if (name === 'login') continue;
+        await page.goto(base + path);
+        await settled(page);
+        if (wait) await page.waitForSelector(wait);
+        const title = await page.textContent('nav a[aria-current], h1');
+        if (!/[\u4e00-\u9fff]/.test(title)) left.push(`${name}: ${title}`);
+    }
+    assert.deepEqual([...left, ...complaints], []);
+    assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
+    await done();
+};
+
+export default tests;
