@@ -13,7 +13,6 @@
 
 #define MAX_ID 128
 #define MAX_ARCH 16
-#define SESSIONS_LOOKED_AT 2000
 
 struct symbol_row {
     struct bytes id;
@@ -163,7 +162,7 @@ struct need_row {
     int64_t n;
     const char *kind, *debug_id, *module, *state;
     bool declared;
-    int64_t events_waiting, stacks_waiting, events, sessions;
+    int64_t events_waiting, stacks_waiting, events;
 };
 static const struct db_col need_cols[] = {
     DB_COL(need_row, n),
@@ -175,7 +174,6 @@ static const struct db_col need_cols[] = {
     DB_COL(need_row, events_waiting),
     DB_COL(need_row, stacks_waiting),
     DB_COL(need_row, events),
-    DB_COL(need_row, sessions),
 };
 static const struct db_map need_map = DB_MAP(need_row, need_cols);
 
@@ -194,9 +192,8 @@ bool build_symbols(struct req *r, struct err *err)
     int64_t id;
 
     if (!req_query_only(r, names, err) || !param_i64(r, 0, "id", INT32_MAX, &id, err) ||
-        !db_all(r->db, Q_BUILD_SYMBOLS,
-                DB_ARGS(db_i64(r->who.app), db_i64(id), db_i64(SESSIONS_LOOKED_AT)), &need_map,
-                r->mem, &rows, err))
+        !db_all(r->db, Q_BUILD_SYMBOLS, DB_ARGS(db_i64(r->who.app), db_i64(id)), &need_map, r->mem,
+                &rows, err))
         return false;
     if (!rows.n)
         return err_set(err, ERR_NOT_FOUND, "no such build");
@@ -207,9 +204,8 @@ bool build_symbols(struct req *r, struct err *err)
     for (size_t i = 1; i < rows.n; i++)
         json_array_append_new(needs, need_json(&row[i]));
     return reply_json(r, 200,
-                      json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "build", id, "sessions",
-                                row->sessions, "events", row->events, "events_waiting",
-                                row->events_waiting, "stacks_waiting", row->stacks_waiting,
-                                "complete", row->sessions < SESSIONS_LOOKED_AT, "needs", needs),
+                      json_pack("{s:I, s:I, s:I, s:I, s:o}", "build", id, "events", row->events,
+                                "events_waiting", row->events_waiting, "stacks_waiting",
+                                row->stacks_waiting, "needs", needs),
                       err);
 }
