@@ -80,6 +80,8 @@ static bool drop_all(struct db *db, const struct retention *keep, struct arena *
            batches(db, Q_RETENTION_UPLOADS, days, n, &out->uploads_deleted, err) &&
            batches(db, Q_RETENTION_QUARANTINE, days, n, &out->quarantine_deleted, err) &&
            batches(db, Q_RETENTION_POSTED, days, n, &other, err) &&
+           batches(db, Q_RETENTION_EXAMPLES, days, n, &other, err) &&
+           batches(db, Q_RETENTION_WINDOWS, days, n, &other, err) &&
            batches(db, Q_RETENTION_DEAD_JOBS, days, n, &other, err);
 }
 

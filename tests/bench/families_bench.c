@@ -16,6 +16,7 @@
 #include <time.h>
 
 #define MEMORY ((size_t)4 << 30)
+#define BATCH 1000
 
 static double now(void)
 {
@@ -181,38 +182,48 @@ static int fold(const char *path)
 /* Trie --------------------------------------------------------------------------------------------
  */
 
-/* Chains of names at random, as many new ones as a real program's paths bring: a third of stacks
- * is like one before. */
-static size_t random_chain(uint64_t *x, char (*room)[24], const char **frames)
+/* A walk through a program of 20,000 functions, each of which calls three others, one of them
+ * mostly.
+ */
+static size_t random_walk(uint64_t *x, char (*room)[24], const char **frames)
 {
     size_t n = 12 + *x % 20;
+    uint64_t at = 1;
 
     for (size_t i = 0; i < n; i++) {
+        unsigned which;
+
         *x = *x * 6364136223846793005u + 1442695040888963407u;
-        snprintf(room[i], sizeof room[i], "function_%u",
-                 (unsigned)((*x >> 33) % (i < 8    ? 3
-                                          : i < 14 ? 12
-                                                   : 4000)));
+        which = (unsigned)(*x >> 33) % 10;
+        at = (at * 4 + (which < 7 ? 1 : which < 9 ? 2 : 3)) * 0x9e3779b97f4a7c15u >> 20;
+        snprintf(room[i], sizeof room[i], "function_%u", (unsigned)(at % 20000));
         frames[i] = room[i];
     }
     return n;
 }
 
+struct walk {
+    char room[32][24];
+    const char *frames[32];
+    size_t n;
+};
+
+/* The making of stacks is not timed: a batch is made, then added. */
 static int build_trie(uint64_t seed, uint64_t count)
 {
-    static char room[32][24];
-    const char *frames[32];
+    static struct walk batch[BATCH];
     struct trie *t = trie_new(MEMORY), *pruned;
     double add = 0, from;
     uint64_t x = seed + 1;
     struct err err;
 
-    for (uint64_t i = 0; t && i < count; i++) {
-        size_t n = random_chain(&x, room, frames);
-
+    for (uint64_t done = 0; t && done < count; done += BATCH) {
+        for (size_t i = 0; i < BATCH; i++)
+            batch[i].n = random_walk(&x, batch[i].room, batch[i].frames);
         from = now();
-        if (!trie_add(t, frames, n, 1, 100, &err))
-            return fail(err.text);
+        for (size_t i = 0; i < BATCH && done + i < count; i++)
+            if (!trie_add(t, batch[i].frames, batch[i].n, 1, 100, &err))
+                return fail(err.text);
         add += now() - from;
     }
     from = now();

@@ -560,6 +560,132 @@ static void ranks_the_steps_that_lead_to_a_family(void **state)
     assert_string_equal(api_text(paths, "scene"), "battle/frost");
 }
 
+/* Verdicts and tickets ---------------------------------------------------------------------------
+ */
+
+static void run_job(struct api *api, const char *kind)
+{
+    pg_sql(api->conninfo,
+           "INSERT INTO job (kind, shard, ref, app_id, day)"
+           " VALUES ('%s', %lld, '00000000-0000-0000-0000-000000000000', %lld, CURRENT_DATE)",
+           kind, (long long)api->app[0] * 64, (long long)api->app[0]);
+    settle(api);
+}
+
+static void make_known(struct api *api, int code)
+{
+    char body[160];
+
+    snprintf(body, sizeof body,
+             "{\"platform\": \"android\", \"version_name\": \"1.0.%d\", \"version_code\": %d,"
+             " \"build_uid\": \"build-100\"}",
+             code - 100, code);
+    api_send(api, (struct api_call){.method = "POST",
+                                    .path = "/v1/builds",
+                                    .key = api->key[0][ROLE_ADMIN],
+                                    .body = body});
+}
+
+/* n sessions of a build, each of its own install; with the jank or without. */
+static void play_build(struct api *api, int code, int n, bool jank)
+{
+    for (int i = 0; i < n; i++) {
+        char install[32];
+
+        snprintf(install, sizeof install, "phone %d", i);
+        play_in(api, (uint64_t)(code * 1000 + i), install, (const int[]){LOAD}, jank ? 1 : 0,
+                "frost", (uint64_t)code);
+    }
+    make_known(api, code);
+}
+
+static void judges_a_fix_at_its_looks_only(void **state)
+{
+    struct api *api = *state;
+    char id[40], path[96];
+    json_t *v, *pair;
+
+    play_build(api, 100, 50, true);
+    play_build(api, 101, 20, false);
+    snprintf(id, sizeof id, "%s",
+             api_text(item(api_get(api, 0, ROLE_READ, 200, "/v1/families"), 0), "id"));
+    snprintf(path, sizeof path, "/v1/families/%s/verdicts", id);
+    run_job(api, "verdicts");
+    /* fewer than 20 expected: sessions without the jank are shorter */
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "%s", path)), 0);
+    play_build(api, 101, 60, false);
+    run_job(api, "verdicts");
+    v = api_get(api, 0, ROLE_READ, 200, "%s", path);
+    assert_int_equal(items(v), 1);
+    pair = item(v, 0);
+    assert_string_equal(api_text(pair, "verdict"), "fixed");
+    assert_int_equal(api_i64(json_object_get(pair, "build"), "version_code"), 101);
+    assert_int_equal(json_array_size(json_object_get(pair, "looks")), 1);
+    /* between looks it stands, whatever comes */
+    play_in(api, 777, "x", (const int[]){LOAD, LOAD, LOAD}, 3, "frost", 101);
+    run_job(api, "verdicts");
+    v = api_get(api, 0, ROLE_READ, 200, "%s?build=%lld", path, (long long)builds(api, 101));
+    assert_int_equal(json_array_size(json_object_get(item(v, 0), "looks")), 1);
+    snprintf(path, sizeof path, "{\"build\": %lld, \"baseline\": %lld}",
+             (long long)builds(api, 100), (long long)builds(api, 101));
+    api_post(api, 0, ROLE_ADMIN, 200, "/v1/verdict-pairs", path);
+    api_problem(
+        api_post(api, 0, ROLE_ADMIN, 400, "/v1/verdict-pairs", "{\"build\": 1, \"baseline\": 1}"),
+        "invalid", "baseline");
+}
+
+static int64_t ticket_i64(struct api *api, const char *what)
+{
+    return pg_i64(api->conninfo, "SELECT %s FROM ticket", what);
+}
+
+static void files_the_top_families_once_and_reopens_them(void **state)
+{
+    struct api *api = *state;
+    char *wanted;
+
+    run_job(api, "tickets"); /* no tracker: nothing */
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM family_ticket"), 0);
+    pg_sql(api->conninfo,
+           "INSERT INTO channel (app_id, name, kind, takes, rate_per_min)"
+           " VALUES (%lld, 'tracker', 'ticket_webhook', 'ticket', 60)",
+           (long long)api->app[0]);
+    put_rules(api, 200,
+              "{\"tickets\": {\"top\": 1}, \"owners\": [{\"field\": \"keyword\","
+              " \"pattern\": \"Level\", \"owner\": \"world\"}]}");
+    play_build(api, 100, 2, true);
+    PLAY(api, 9, "b", RENDER);
+    run_job(api, "tickets");
+    assert_int_equal(ticket_i64(api, "count(*)"), 1); /* the top one alone */
+    wanted = pg_rows(api->conninfo, "SELECT wanted FROM ticket");
+    assert_non_null(strstr(wanted, "Jank: Level.load"));
+    assert_non_null(strstr(wanted, "world"));
+    assert_non_null(strstr(wanted, "battle/frost"));
+    free(wanted);
+    run_job(api, "tickets"); /* the same again: nothing new */
+    assert_int_equal(ticket_i64(api, "wanted_version"), 1);
+    play_in(api, 55, "c", (const int[]){LOAD}, 1, "frost", 100);
+    run_job(api, "tickets"); /* counts in place */
+    assert_int_equal(ticket_i64(api, "wanted_version"), 2);
+    assert_int_equal(ticket_i64(api, "count(*)"), 1);
+    /* closed by a person; the same build does not bring it back, a later one does */
+    pg_sql(api->conninfo, "UPDATE ticket SET state = 'closed'");
+    run_job(api, "tickets");
+    play_in(api, 56, "d", (const int[]){LOAD}, 1, "frost", 100);
+    run_job(api, "tickets");
+    assert_int_equal(ticket_i64(api, "episode"), 0);
+    play_build(api, 101, 2, true);
+    run_job(api, "tickets");
+    assert_int_equal(ticket_i64(api, "episode"), 1);
+    wanted = pg_rows(api->conninfo, "SELECT body FROM ticket_comment");
+    assert_non_null(strstr(wanted, "It came back in build"));
+    assert_non_null(strstr(wanted, "1.0.1 (101)"));
+    free(wanted);
+    run_job(api, "tickets"); /* not twice */
+    assert_int_equal(ticket_i64(api, "episode"), 1);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM ticket_comment"), 1);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
@@ -579,6 +705,8 @@ int main(void)
         T(exports_flame_graphs_in_every_form),
         T(compares_two_builds_in_shares),
         T(ranks_the_steps_that_lead_to_a_family),
+        T(judges_a_fix_at_its_looks_only),
+        T(files_the_top_families_once_and_reopens_them),
     };
 #undef T
 

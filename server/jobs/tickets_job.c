@@ -1,0 +1,220 @@
+/* 'tickets': the families that most sessions show are wanted in the bug tracker, with counts as
+ * they are now; a family that comes back in a later build is wanted open again. On schedule. What
+ * reaches the tracker is notify's. */
+#include "base/digest.h"
+#include "server/jobs/job_run.h"
+#include "server/jobs/ticket_text.h"
+#include "server/notify/notify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define RECENT_DAYS 14
+#define VALUES 5 /* of each dimension */
+#define COMMENT_CAP ((size_t)TICKET_COMMENT_MAX)
+
+static const struct db_col family_cols[] = {
+    DB_COL(ticket_family, family),   DB_COL(ticket_family, kind),
+    DB_COL(ticket_family, title),    DB_COL(ticket_family, owner),
+    DB_COL(ticket_family, stacks),   DB_COL(ticket_family, first_day),
+    DB_COL(ticket_family, last_day), DB_COL(ticket_family, events),
+    DB_COL(ticket_family, jank_ms),  DB_COL(ticket_family, sessions),
+    DB_COL(ticket_family, installs), DB_COL(ticket_family, of_sessions),
+    DB_COL(ticket_family, episode),  DB_COL(ticket_family, came_back_in),
+    DB_COL(ticket_family, verdict),  DB_COL(ticket_family, verdict_of),
+    DB_COL(ticket_family, ratio),    DB_COL(ticket_family, low),
+    DB_COL(ticket_family, high),     DB_COL(ticket_family, events_new),
+    DB_COL(ticket_family, expected),
+};
+static const struct db_map family_map = DB_MAP(ticket_family, family_cols);
+
+static const struct db_col part_cols[] = {
+    DB_COL(ticket_part, dim),         DB_COL(ticket_part, value),
+    DB_COL(ticket_part, events),      DB_COL(ticket_part, jank_ms),
+    DB_COL(ticket_part, sessions),    DB_COL(ticket_part, installs),
+    DB_COL(ticket_part, of_sessions), DB_COL(ticket_part, about_json),
+};
+static const struct db_map part_map = DB_MAP(ticket_part, part_cols);
+
+struct stack_row {
+    struct bytes hash;
+    int64_t kind;
+    const char *platform;
+    int64_t events;
+    const char *title, *class, *state, *symbols, *frames;
+};
+static const struct db_col stack_cols[] = {
+    DB_COL(stack_row, hash),   DB_COL(stack_row, kind),    DB_COL(stack_row, platform),
+    DB_COL(stack_row, events), DB_COL(stack_row, title),   DB_COL(stack_row, class),
+    DB_COL(stack_row, state),  DB_COL(stack_row, symbols), DB_COL(stack_row, frames),
+};
+static const struct db_map stack_map = DB_MAP(stack_row, stack_cols);
+
+static bool out_of_memory(struct err *err)
+{
+    return err_set(err, ERR_TOO_BIG, "tickets: out of memory");
+}
+
+/* The largest stack, grouped again to tell its frames apart. */
+static bool read_stack(struct job_run *run, const struct grouping *g, struct bytes family,
+                       struct grouped *out, struct err *err)
+{
+    struct db_rows rows;
+    const struct stack_row *row;
+
+    if (!db_all(run->db, Q_FAMILY_STACKS,
+                DB_ARGS(db_i64(run->job.app_id), db_bytes(family.at, family.len), db_null(),
+                        db_null(), db_i64(1)),
+                &stack_map, run->work, &rows, err))
+        return false;
+    if (!rows.n)
+        return err_set(err, ERR_INTERNAL, "a family without stacks");
+    row = rows.at;
+
+    const struct group_stack stack = {row->kind, row->platform, row->symbols, row->frames};
+
+    return group_stack(g, &stack, run->work, out, err);
+}
+
+/* The text, moved into the job's memory. */
+static const char *take(struct job_run *run, struct buf *text)
+{
+    const char *copy = buf_ok(text)
+                           ? arena_dup(run->work, text->at ? (const char *)text->at : "", text->len)
+                           : NULL;
+
+    buf_fini(text);
+    return copy;
+}
+
+static const char *body_of(struct job_run *run, const struct grouping *g,
+                           const struct ticket_family *f, struct err *err)
+{
+    struct grouped *stack = arena_alloc(run->work, sizeof *stack);
+    struct db_rows parts;
+    struct buf text;
+    const char *body;
+
+    if (!stack) {
+        out_of_memory(err);
+        return NULL;
+    }
+    if (!read_stack(run, g, f->family, stack, err) ||
+        !db_all(run->db, Q_FAMILY_BREAKDOWN,
+                DB_ARGS(db_i64(run->job.app_id), db_bytes(f->family.at, f->family.len), db_i64(0),
+                        db_i64(VALUES)),
+                &part_map, run->work, &parts, err))
+        return NULL;
+    buf_init(&text, TICKET_BODY_MAX);
+    ticket_body(f, parts.at, parts.n, stack, &text);
+    body = take(run, &text);
+    if (!body)
+        out_of_memory(err);
+    return body;
+}
+
+/* Says it once for each id. */
+static bool want(struct job_run *run, struct ticket_want *w, const char *id, const char *comment,
+                 struct err *err)
+{
+    w->comment_id = id;
+    w->comment = comment;
+    return ticket_want(run->db, run->job.app_id, w, run->work, err);
+}
+
+static bool want_return(struct job_run *run, struct ticket_want *w, const struct ticket_family *f,
+                        struct err *err)
+{
+    char id[64];
+    struct buf text;
+    const char *comment;
+
+    snprintf(id, sizeof id, "episode %lld", (long long)f->episode);
+    buf_init(&text, COMMENT_CAP);
+    buf_text(&text, "It came back in build ");
+    notify_put_code(&text, f->came_back_in);
+    buf_text(&text, ".\n");
+    comment = take(run, &text);
+    return comment ? want(run, w, id, comment, err) : out_of_memory(err);
+}
+
+static bool want_verdict(struct job_run *run, struct ticket_want *w, const struct ticket_family *f,
+                         struct err *err)
+{
+    char id[128], hex[17];
+    unsigned char sum[SHA256_BYTES];
+    struct buf text;
+    const char *comment;
+
+    sha256(f->verdict_of, strlen(f->verdict_of), sum); /* names of builds may be long */
+    to_hex(sum, 8, hex);
+    snprintf(id, sizeof id, "verdict %s: %s", hex, f->verdict);
+    buf_init(&text, COMMENT_CAP);
+    ticket_verdict(f, &text);
+    comment = take(run, &text);
+    return comment ? want(run, w, id, comment, err) : out_of_memory(err);
+}
+
+static bool file(struct job_run *run, const struct grouping *g, const struct ticket_family *f,
+                 struct err *err)
+{
+    const char *label[] = {f->kind ? "crash" : "jank"};
+    char key[33], title[240], url[1024] = "";
+    struct ticket_want w = {.key = key,
+                            .title = title,
+                            .owner = f->owner,
+                            .labels = label,
+                            .n_labels = 1,
+                            .url = url,
+                            .episode = f->episode};
+
+    to_hex(f->family.at, f->family.len, key);
+    snprintf(title, sizeof title, "%s: %s", f->kind ? "Crash" : "Jank", f->title);
+    if (*run->config->public_url)
+        snprintf(url, sizeof url, "%s/janks/%s", run->config->public_url, key);
+    w.body = body_of(run, g, f, err);
+    if (!w.body)
+        return false;
+    if (f->episode && f->came_back_in && !want_return(run, &w, f, err))
+        return false;
+    if (f->verdict && strcmp(f->verdict, "too_little_data") != 0)
+        return want_verdict(run, &w, f, err);
+    return (f->episode && f->came_back_in) || want(run, &w, NULL, NULL, err);
+}
+
+static bool file_all(struct job_run *run, const struct grouping *g, struct err *err)
+{
+    int64_t app = run->job.app_id;
+    int64_t ppm = g->rules.rules.min_rate_ppm;
+    const struct ticket_family *f;
+    struct db_rows rows;
+
+    if (!db_exec(
+            run->db, Q_FAMILY_TICKET_CHOOSE,
+            DB_ARGS(db_i64(app), db_i64(g->rules.tickets_top), db_i64(RECENT_DAYS), db_i64(ppm)),
+            err) ||
+        !db_exec(run->db, Q_FAMILY_TICKET_RESOLVE, DB_ARGS(db_i64(app)), err) ||
+        !db_exec(run->db, Q_FAMILY_TICKET_RETURN, DB_ARGS(db_i64(app), db_i64(ppm)), err) ||
+        !db_all(run->db, Q_FAMILY_TICKET_LIST, DB_ARGS(db_i64(app)), &family_map, run->mem, &rows,
+                err))
+        return false;
+    f = rows.at;
+    for (size_t i = 0; i < rows.n; i++) {
+        arena_reset(run->work);
+        if (!file(run, g, &f[i], err))
+            return false;
+    }
+    return true;
+}
+
+bool tickets_job(struct job_run *run, enum job_outcome *out, struct err *err)
+{
+    struct grouping g;
+
+    *out = JOB_DONE;
+    return db_begin(run->db, err) &&
+           db_exec(run->db, Q_FAMILIES_LOCK, DB_ARGS(db_i64(run->job.app_id)), err) &&
+           grouping_read(run->db, run->job.app_id, run->mem, &g, err) &&
+           (!g.rules.tickets || file_all(run, &g, err)) && queue_done(run->db, &run->job, err) &&
+           db_commit(run->db, err);
+}
