@@ -8,7 +8,8 @@ export interface FlameNode {
     name: string;
     total: number;
     self: number;
-    was?: number; // share of the whole in the build compared with
+    was?: number; // shares of the whole in the build compared with, and in this one
+    now?: number;
     children: FlameNode[];
 }
 
@@ -41,6 +42,7 @@ export class Flame {
     private over: Box | null = null;
     private find = '';
     private width = 0;
+    private unit = '';
 
     constructor(
         private readonly host: HTMLElement,
@@ -65,7 +67,8 @@ export class Flame {
         this.host.textContent = '';
     }
 
-    set(root: FlameNode, find: string) {
+    set(root: FlameNode, find: string, unit: string) {
+        this.unit = unit;
         this.root = root;
         this.find = find.toLowerCase();
         this.rows = [];
@@ -137,7 +140,7 @@ export class Flame {
         if (this.find && node.name.toLowerCase().includes(this.find)) return colour('accent');
         if (depth === 0) return colour('sunk');
         if (node.was !== undefined) {
-            const d = this.root.total ? node.total / this.root.total - node.was : 0;
+            const d = (node.now ?? 0) - node.was;
             const strong = Math.min(1, Math.sqrt(Math.abs(d) * 6));
             const grey = dark ? 30 : 90;
             if (Math.abs(d) < 0.0005) return `hsl(215 10% ${grey}%)`;
@@ -186,7 +189,7 @@ export class Flame {
                 }
                 if (w < 28) continue;
                 const room = Math.floor((w - 10) / 7.25);
-                const name = box.depth ? box.node.name : t('all: {n} samples', { n: num(box.node.total) });
+                const name = box.depth ? box.node.name : box.node.was === undefined ? `${t('all')}: ${num(box.node.total)} ${this.unit}` : t('all');
                 g.fillStyle = fill === colour('accent') ? onAccent : text;
                 g.fillText(name.length > room ? `${name.slice(0, Math.max(1, room - 1))}…` : name, a + 5, y + ROW / 2);
             }
@@ -217,54 +220,18 @@ export class Flame {
         this.tip.hidden = !box;
         if (!box) return;
         const share = box.node.total / Math.max(1, this.root.total);
-        const lines = [box.node.name || t('all'), t('{n} samples · {share} of all · {self} itself', { n: num(box.node.total), share: percent(share), self: percent(box.node.self / Math.max(1, this.root.total)) })];
-        if (box.node.was !== undefined) lines.push(t('in the other build {was}', { was: percent(box.node.was) }));
-        this.tip.textContent = lines.join('\n');
+        const name = box.node.name || t('all');
+        const self = percent(box.node.self / Math.max(1, this.root.total));
+        this.tip.textContent =
+            box.node.was === undefined
+                ? `${name}\n${t('{n} {unit} · {share} of all · {self} itself', { n: num(box.node.total), unit: this.unit, share: percent(share), self })}`
+                : `${name}\n${t('{was} of the baseline → {now} of this build', { was: percent(box.node.was), now: percent(box.node.now) })}`;
         const b = this.host.getBoundingClientRect();
         const x = e.clientX - b.left;
         this.tip.style.left = x > b.width * 0.6 ? 'auto' : `${x + 14}px`;
         this.tip.style.right = x > b.width * 0.6 ? `${b.width - x + 14}px` : 'auto';
         this.tip.style.top = `${e.clientY - b.top + 18}px`;
     }
-}
-
-// Turned around: everything below a function, and everything above it.
-export function sandwich(root: FlameNode, name: string): { callers: FlameNode; callees: FlameNode } {
-    const callees: FlameNode = { name, total: 0, self: 0, children: [] };
-    const callers: FlameNode = { name, total: 0, self: 0, children: [] };
-    const add = (into: FlameNode, from: FlameNode) => {
-        into.total += from.total;
-        into.self += from.self;
-        for (const child of from.children) {
-            let own = into.children.find((c) => c.name === child.name);
-            if (!own) into.children.push((own = { name: child.name, total: 0, self: 0, children: [] }));
-            add(own, child);
-        }
-    };
-    const walk = (node: FlameNode, path: FlameNode[]) => {
-        if (node.name === name) {
-            add(callees, node);
-            let at = callers;
-            at.total += node.total;
-            for (const caller of [...path].reverse()) {
-                if (!caller.name) continue;
-                let own = at.children.find((c) => c.name === caller.name);
-                if (!own) at.children.push((own = { name: caller.name, total: 0, self: 0, children: [] }));
-                own.total += node.total;
-                at = own;
-            }
-            return; // recursion counts once, at its outermost
-        }
-        for (const child of node.children) walk(child, [...path, node]);
-    };
-    walk(root, []);
-    const sort = (n: FlameNode) => {
-        n.children.sort((a, b) => b.total - a.total);
-        n.children.forEach(sort);
-    };
-    sort(callees);
-    sort(callers);
-    return { callers, callees };
 }
 
 // Functions by what they and their callees take.

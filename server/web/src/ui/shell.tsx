@@ -20,6 +20,7 @@ const places: Place[] = [
     { path: /^\/sessions\/([^/]+)$/, load: () => import('../pages/session'), title: () => t('Session') },
     { path: /^\/janks$/, load: () => import('../pages/janks'), title: () => t('Janks') },
     { path: /^\/janks\/([0-9a-f]{32})$/, load: () => import('../pages/family'), title: () => t('Family') },
+    { path: /^\/janks\/flame$/, load: () => import('../pages/flame'), title: () => t('Flame graph of janks') },
     { path: /^\/rules$/, load: () => import('../pages/rules'), title: () => t('Rules of families') },
     { path: /^\/compare$/, load: () => import('../pages/compare'), title: () => t('Compare') },
     { path: /^\/builds$/, load: () => import('../pages/builds'), title: () => t('Builds') },
