@@ -17,7 +17,7 @@ packages() {
     run) echo postgresql-15 postgresql-client-15 libegl1 libegl-mesa0 libgles2 libgl1-mesa-dri curl jq \
         util-linux ;;
     test) echo git g++ clang clang-format llvm libclang-rt-14-dev libcmocka-dev valgrind libc6-dbg protobuf-compiler \
-        binutils nodejs npm python3 python3-tuspy prometheus procps ;;
+        binutils nodejs npm python3 python3-tuspy prometheus prometheus-alertmanager procps ;;
     containers) echo podman podman-compose buildah runc debootstrap netavark aardvark-dns iptables jq curl ;;
     bench) echo nodejs npm ;;
     *) die "no such purpose: $1 (build run service test containers bench)" ;;
