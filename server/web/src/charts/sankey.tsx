@@ -61,7 +61,7 @@ export function Sankey({ windows, width = 760, height = 260 }: { windows: string
     const last = laid.nodes[0];
     return (
         <div class="scroll" tabIndex={0} role="region" aria-label={t('Steps before the jank')}>
-            <svg class="sankey" viewBox={`0 0 ${width} ${height}`} width="100%" style={{ minWidth: '560px' }} role="img" aria-label={t('The last {n} steps before {windows} janks; the table tells the same.', { n: STEPS, windows: windows.length })}>
+            <svg class="sankey" viewBox={`0 0 ${width} ${height}`} width="100%" style={{ minWidth: '560px', maxWidth: '900px' }} role="img" aria-label={t('The last {n} steps before {windows} janks; the table tells the same.', { n: STEPS, windows: windows.length })}>
                 {laid.links.map((l) => (
                     <path d={path(l as never) ?? ''} fill="none" stroke={l.target === last ? 'var(--normal)' : 'var(--faint)'} stroke-opacity="0.28" stroke-width={Math.max(1, l.width ?? 1)}>
                         <title>{`${(l.source as Node).name} → ${(l.target as Node).name}: ${num(l.value)}`}</title>

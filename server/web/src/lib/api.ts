@@ -113,8 +113,8 @@ export function useGet<T>(path: string | null, query: Query = {}): Data<T> {
 }
 
 // A list by pages: what was read so far, and a way to read on.
-export function useList<T>(path: string, query: Query = {}) {
-    const first = useGet<Page<T>>(path, query);
+export function useList<T>(path: string, query: Query = {}, off = false) {
+    const first = useGet<Page<T>>(off ? null : path, query);
     const [more, setMore] = useState<{ of: Page<T> | null; items: T[]; next: string | null; busy: boolean }>({
         of: null,
         items: [],

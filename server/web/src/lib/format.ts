@@ -30,6 +30,7 @@ export function percent(share: Maybe, digits = 1): string {
 // A change, with its sign: +12.3 %.
 export function change(share: Maybe, digits = 1): string {
     if (absent(share)) return dash;
+    if (share > 10) return t('over +{n} %', { n: num(1000) });
     const text = num(Math.abs(100 * share), digits);
     return `${share < 0 ? '−' : '+'}${text} %`;
 }

@@ -12,7 +12,7 @@ import { FlameCard } from '../ui/flame';
 import { Csv, Table, type Column } from '../ui/table';
 
 const wide = (figures: (Figure | undefined)[]) =>
-    Math.max(0.02, ...figures.flatMap((f) => (f && judge(f) !== 'unknown' ? [Math.abs(f.low!), Math.abs(f.high!)] : []))) * 1.05;
+    Math.min(0.6, Math.max(0.02, ...figures.flatMap((f) => (f && judge(f) !== 'unknown' ? [Math.abs(f.low!), Math.abs(f.high!)] : []))) * 1.05);
 
 function Change({ f, scale }: { f: Figure | undefined; scale: number }) {
     if (!f || judge(f) === 'unknown') return <span class="soft small">{t('too little data')}</span>;

@@ -22,6 +22,9 @@ const places: Place[] = [
     { path: /^\/janks\/([0-9a-f]{32})$/, load: () => import('../pages/family'), title: () => t('Family') },
     { path: /^\/janks\/flame$/, load: () => import('../pages/flame'), title: () => t('Flame graph of janks') },
     { path: /^\/rules$/, load: () => import('../pages/rules'), title: () => t('Rules of families') },
+    { path: /^\/scenes$/, load: () => import('../pages/scenes'), title: () => t('Scenes') },
+    { path: /^\/alerts$/, load: () => import('../pages/alerts'), title: () => t('Alerts') },
+    { path: /^\/alerts\/(\d+)$/, load: () => import('../pages/alert'), title: () => t('Alert') },
     { path: /^\/compare$/, load: () => import('../pages/compare'), title: () => t('Compare') },
     { path: /^\/builds$/, load: () => import('../pages/builds'), title: () => t('Builds') },
     { path: /^\/builds\/(\d+)$/, load: () => import('../pages/build'), title: () => t('Build') },
@@ -33,6 +36,8 @@ const nav = () => [
     { href: '/sessions', name: t('Sessions') },
     { href: '/janks', name: t('Janks') },
     { href: '/compare', name: t('Compare') },
+    { href: '/scenes', name: t('Scenes') },
+    { href: '/alerts', name: t('Alerts') },
     { href: '/builds', name: t('Builds') },
     { href: '/health', name: t('Health') },
 ];

@@ -1,0 +1,1 @@
+export function HeatCard(_: { build: string; scenes: string[] }) { return null; }
