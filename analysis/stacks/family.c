@@ -260,28 +260,40 @@ static bool counts_in(enum stack_class class, const struct tally *t, enum frame_
     }
 }
 
-static void hash_text(struct digest *d, const char *text)
+/* What is hashed: lead with its NUL, version, kind, class, depth, then the names with theirs. */
+static const char lead[] = "framewatch stack family";
+
+static size_t hashed_bytes(const struct family *f)
 {
-    digest_add(d, text, strlen(text) + 1);
+    size_t n = sizeof lead + 4;
+
+    for (unsigned i = 0; i < f->n_names; i++)
+        n += strlen(f->names[i]) + 1;
+    return n;
 }
 
-static bool fingerprint(const struct family *f, enum stack_kind kind, unsigned depth,
-                        uint8_t out[FINGERPRINT_BYTES])
+static bool fingerprints(const struct work *w, struct family *f)
 {
-    unsigned char sum[SHA256_BYTES];
-    unsigned char head[] = {FAMILY_VERSION, (unsigned char)kind, (unsigned char)f->class,
-                            (unsigned char)depth};
-    struct digest *d = digest_new(DIGEST_SHA256);
+    unsigned char *text = arena_alloc(w->mem, hashed_bytes(f)), sum[SHA256_BYTES];
+    size_t n = sizeof lead + 4;
 
-    if (!d)
+    if (!text)
         return false;
-    hash_text(d, "framewatch stack family");
-    digest_add(d, head, sizeof head);
-    for (unsigned i = 0; i < f->n_names && i < depth; i++)
-        hash_text(d, f->names[i]);
-    digest_end(d, sum);
-    digest_free(d);
-    memcpy(out, sum, FINGERPRINT_BYTES);
+    memcpy(text, lead, sizeof lead);
+    text[sizeof lead] = FAMILY_VERSION;
+    text[sizeof lead + 1] = (unsigned char)w->in->kind;
+    text[sizeof lead + 2] = (unsigned char)f->class;
+    for (unsigned d = 1; d <= RULES_DEPTH_MAX; d++) {
+        if (d <= f->n_names) {
+            size_t len = strlen(f->names[d - 1]) + 1;
+
+            memcpy(text + n, f->names[d - 1], len);
+            n += len;
+        }
+        text[sizeof lead + 3] = (unsigned char)d;
+        sha256(text, n, sum);
+        memcpy(f->fingerprint[d - 1], sum, FINGERPRINT_BYTES);
+    }
     return true;
 }
 
@@ -409,9 +421,8 @@ static bool make_family(struct work *w, struct family *f)
     count_frames(w, f);
     note_provisional(w, f);
     apply_lists(w, f);
-    for (unsigned d = 1; d <= RULES_DEPTH_MAX; d++)
-        if (!fingerprint(f, w->in->kind, d, f->fingerprint[d - 1]))
-            return false;
+    if (!fingerprints(w, f))
+        return false;
     f->cut = is_cut(w);
     f->notes = w->notes;
     f->n_notes = w->n;

@@ -1,12 +1,14 @@
 #include "stacks/kin.h"
 
+#include "base/buf.h"
 #include "base/digest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define KEY_BYTES 16
-#define KEYS_MAX (2 * RULES_DEPTH_MAX) /* of one member */
+#define KEYS_MAX (2 * RULES_DEPTH_MAX)    /* of one member */
+#define KEY_NAME_MAX (10 * NAME_TEXT_MAX) /* alternatives of a mapping make the longest */
 #define DOMINANT 4
 #define IMAGES_PART 10
 #define BUILDS_PART 2
@@ -56,6 +58,7 @@ struct work {
     const struct kin_member *members;
     size_t n;
     struct arena *mem;
+    struct buf text; /* of a key */
     unsigned depth;
     struct kin_family *families;
     size_t n_families;
@@ -133,23 +136,20 @@ static bool make_families(struct work *w)
  */
 
 /* names without number `without` (n: all of them), told apart by reason and kind */
-static bool make_key(struct key *k, const struct kin_member *m, size_t n, size_t without)
+static bool make_key(struct work *w, struct key *k, size_t n, size_t without)
 {
-    unsigned char head[] = {(unsigned char)k->reason, (unsigned char)m->kind,
-                            (unsigned char)(n - (without < n))};
+    const struct kin_member *m = &w->members[k->member];
     unsigned char sum[SHA256_BYTES];
-    struct digest *d = digest_new(DIGEST_SHA256);
 
-    if (!d)
-        return false;
-    digest_add(d, head, sizeof head);
+    buf_reset(&w->text);
+    buf_byte(&w->text, (uint8_t)k->reason);
+    buf_byte(&w->text, (uint8_t)m->kind);
     for (size_t i = 0; i < n; i++)
         if (i != without)
-            digest_add(d, m->family->names[i], strlen(m->family->names[i]) + 1);
-    digest_end(d, sum);
-    digest_free(d);
+            buf_put(&w->text, m->family->names[i], strlen(m->family->names[i]) + 1);
+    sha256(w->text.at, w->text.len, sum);
     memcpy(k->bytes, sum, KEY_BYTES);
-    return true;
+    return buf_ok(&w->text);
 }
 
 static struct key *new_key(struct work *w, size_t member, enum kin_reason reason, bool offer)
@@ -183,7 +183,7 @@ static bool offer_lost(struct work *w, size_t member)
         struct key *k = new_key(w, member, KIN_LOST, true);
 
         k->lost = m->family->names[without];
-        if (!make_key(k, m, n, without))
+        if (!make_key(w, k, n, without))
             return false;
     }
     return true;
@@ -194,7 +194,7 @@ static bool ask_lost(struct work *w, size_t member)
     const struct kin_member *m = &w->members[member];
     size_t n = in_common(w);
 
-    return m->family->n_names < n || make_key(new_key(w, member, KIN_LOST, false), m, n, n);
+    return m->family->n_names < n || make_key(w, new_key(w, member, KIN_LOST, false), n, n);
 }
 
 static bool offer_beginnings(struct work *w, size_t member)
@@ -202,7 +202,7 @@ static bool offer_beginnings(struct work *w, size_t member)
     const struct kin_member *m = &w->members[member];
 
     for (size_t n = 1; n < m->family->n_names && n < w->depth; n++)
-        if (!make_key(new_key(w, member, KIN_CUT, true), m, n, n))
+        if (!make_key(w, new_key(w, member, KIN_CUT, true), n, n))
             return false;
     return true;
 }
@@ -214,7 +214,7 @@ static bool ask_cut(struct work *w, size_t member)
 
     if (!m->family->cut || n >= w->depth)
         return true;
-    return make_key(new_key(w, member, KIN_CUT, false), m, n, n);
+    return make_key(w, new_key(w, member, KIN_CUT, false), n, n);
 }
 
 static int by_key(const void *a, const void *b)
@@ -537,21 +537,28 @@ static bool write_joins(struct work *w, struct kin_join **joins, size_t *n_joins
     return true;
 }
 
+static bool find(struct work *w, struct kin_join **joins, size_t *n_joins)
+{
+    if (w->n > UINT32_MAX / KEYS_MAX || !make_families(w) || !make_keys(w) || !make_matches(w) ||
+        !make_shares(w))
+        return false;
+    for (size_t i = 0, to; i < w->n_matches; i = to) {
+        for (to = i + 1; to < w->n_matches && w->matches[to].from == w->matches[i].from; to++)
+            ;
+        join_one(w, &w->matches[i], to - i);
+    }
+    return write_joins(w, joins, n_joins);
+}
+
 bool kin_find(const struct kin_member *members, size_t n, struct arena *mem,
               struct kin_join **joins, size_t *n_joins, struct err *err)
 {
     struct work w = {.members = members, .n = n, .mem = mem};
+    bool ok;
 
     w.depth = n ? members[0].family->depth : RULES_DEPTH_DEFAULT;
-    if (n > UINT32_MAX / KEYS_MAX || !make_families(&w) || !make_keys(&w))
-        return err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
-    if (!make_matches(&w) || !make_shares(&w))
-        return err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
-    for (size_t i = 0, to; i < w.n_matches; i = to) {
-        for (to = i + 1; to < w.n_matches && w.matches[to].from == w.matches[i].from; to++)
-            ;
-        join_one(&w, &w.matches[i], to - i);
-    }
-    return write_joins(&w, joins, n_joins) ||
-           err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
+    buf_init(&w.text, RULES_DEPTH_MAX * KEY_NAME_MAX);
+    ok = find(&w, joins, n_joins);
+    buf_fini(&w.text);
+    return ok || err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
 }

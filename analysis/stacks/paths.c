@@ -110,21 +110,15 @@ bool paths_add(struct paths *p, enum path_end end, const char *scene, const char
 
 size_t path_pick(const void *session_id, size_t len, const char *scene, size_t n)
 {
-    unsigned char sum[SHA256_BYTES];
-    struct digest *d = digest_new(DIGEST_SHA256);
+    unsigned char both[2][SHA256_BYTES], sum[SHA256_BYTES];
     uint64_t v = 0;
 
-    if (!d || n == 0) {
-        digest_free(d);
-        return 0;
-    }
-    digest_add(d, session_id, len);
-    digest_add(d, scene, strlen(scene));
-    digest_end(d, sum);
-    digest_free(d);
+    sha256(session_id, len, both[0]);
+    sha256(scene, strlen(scene), both[1]);
+    sha256(both, sizeof both, sum);
     for (int i = 0; i < 8; i++)
         v = v << 8 | sum[i];
-    return (size_t)(v % n);
+    return n ? (size_t)(v % n) : 0;
 }
 
 bool paths_merge(struct paths *into, const struct paths *from, int sign, struct err *err)

@@ -1,10 +1,20 @@
 #include "base/cursor.h"
 #include "stacks/family.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FRAMES 64
+
+/* Where memory ran out, that what was asked for is not there says nothing. */
+#define HOLDS(what)                                                                                \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #what);              \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -55,13 +65,10 @@ static void read_input(struct input *in)
 
 static void check(const struct family *f, size_t n)
 {
-    if (f->n_notes != n || f->culprit > n || f->n_names > RULES_DEPTH_MAX || !f->title)
-        abort();
-    if (f->n_names && f->culprit == n)
-        abort();
+    HOLDS(f->n_notes == n && f->culprit <= n && f->n_names <= RULES_DEPTH_MAX && f->title);
+    HOLDS(!f->n_names || f->culprit < n);
     for (size_t i = 0; i < n; i++)
-        if (!f->notes[i].name || f->notes[i].position > f->n_names)
-            abort();
+        HOLDS(f->notes[i].name && f->notes[i].position <= f->n_names);
 }
 
 static void run(struct input *in, struct arena *mem)
@@ -88,11 +95,9 @@ static void run(struct input *in, struct arena *mem)
     check(&one, in->n);
     for (size_t i = 0; i < in->n; i++)
         in->frames[i].line += 1000;
-    if (!family_of(&stack, &rules, mem, &other, &err) ||
-        memcmp(one.fingerprint, other.fingerprint, sizeof one.fingerprint) != 0)
-        abort();
-    if (!family_folded(&one, mem, &names, &n) || n > in->n)
-        abort();
+    HOLDS(family_of(&stack, &rules, mem, &other, &err));
+    HOLDS(memcmp(one.fingerprint, other.fingerprint, sizeof one.fingerprint) == 0);
+    HOLDS(family_folded(&one, mem, &names, &n) && n <= in->n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

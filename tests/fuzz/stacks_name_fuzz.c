@@ -1,8 +1,18 @@
 #include "stacks/name.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Where memory ran out, that what was asked for is not there says nothing. */
+#define HOLDS(what)                                                                                \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #what);              \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,10 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
-    if (!name_of(text, data[0] & 1, mem, &once) || !name_of(once.text, data[0] & 1, mem, &twice))
-        abort();
-    if (strcmp(once.text, twice.text) != 0 || strlen(once.text) > NAME_TEXT_MAX)
-        abort();
+    HOLDS(name_of(text, data[0] & 1, mem, &once) && name_of(once.text, data[0] & 1, mem, &twice));
+    HOLDS(strcmp(once.text, twice.text) == 0);
+    HOLDS(strlen(once.text) <= NAME_TEXT_MAX);
     arena_free(mem);
     free(text);
     return 0;
