@@ -1,10 +1,12 @@
 /*
  * alerts_bench: how often the alerts cry wolf and how soon they find what is there, on made-up
- * releases (support/release_sim.h), and how often verdicts are wrong (support/fix_sim.h). Called by
- * alerts.sh, which tells the options. Prints shares with Clopper-Pearson bounds at 95 %.
+ * releases (support/release_sim.h), how often verdicts are wrong (support/fix_sim.h), how steady
+ * tiers are (support/tier_sim.h). Called by alerts.sh, which tells the options. Prints shares with
+ * Clopper-Pearson bounds at 95 %.
  */
 #include "support/fix_sim.h"
 #include "support/release_sim.h"
+#include "support/tier_sim.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -196,11 +198,73 @@ static void simulate_fixes(uint64_t seed, unsigned runs)
         }
 }
 
+struct tier_tally {
+    double ari, direct, explained, k_ari, k_explained;
+};
+
+/* Tiers of two weeks, cuts frozen in the first: with hysteresis, and by the cuts alone. */
+static bool simulate_tiers_once(uint64_t seed, struct arena *mem, struct tier_tally *t)
+{
+    static struct tier_sim week[2];
+    unsigned ours[2][TIER_SIM_MODELS], direct[TIER_SIM_MODELS], theirs[2][TIER_SIM_MODELS];
+    struct tier_score score[2][TIER_SIM_MODELS];
+    struct tier_fit fit;
+    struct tier_cuts cuts;
+    struct err err;
+
+    for (unsigned k = 0; k < 2; k++) {
+        tier_sim(seed, k, 4000, &week[k]);
+        if (!tier_fit(week[k].device, TIER_SIM_MODELS, mem, &fit, &err))
+            return false;
+        for (unsigned m = 0; m < TIER_SIM_MODELS; m++)
+            tier_score(&fit, &week[k].device[m], &score[k][m]);
+        tier_sim_k_means(week[k].device, TIER_SIM_MODELS, 3, seed + k, theirs[k]);
+    }
+    if (!tier_place_cuts(score[0], TIER_SIM_MODELS, 3, mem, &cuts, &err))
+        return false;
+    for (unsigned m = 0; m < TIER_SIM_MODELS; m++) {
+        ours[0][m] = tier_of(&cuts, score[0][m].capability);
+        ours[1][m] = tier_assign(&cuts, &score[1][m], ours[0][m]);
+        direct[m] = tier_of(&cuts, score[1][m].capability);
+    }
+    t->ari += adjusted_rand(ours[0], ours[1], TIER_SIM_MODELS);
+    t->direct += adjusted_rand(ours[0], direct, TIER_SIM_MODELS);
+    t->explained += tier_sim_explained(&week[1], ours[1]);
+    t->k_ari += adjusted_rand(theirs[0], theirs[1], TIER_SIM_MODELS);
+    t->k_explained += tier_sim_explained(&week[1], theirs[1]);
+    return true;
+}
+
+static int simulate_tiers(uint64_t seed, unsigned runs)
+{
+    struct tier_tally t = {0};
+
+    printf("tiers: seed %llu, %u worlds of %d models\n", (unsigned long long)seed, runs,
+           TIER_SIM_MODELS);
+    for (unsigned run = 0; run < runs; run++) {
+        struct arena *mem = arena_new(8u << 20);
+        bool ok = mem && simulate_tiers_once(seed + 10 * run, mem, &t);
+
+        arena_free(mem);
+        if (!ok) {
+            fputs("alerts: tiers could not be made\n", stderr);
+            return 1;
+        }
+    }
+    printf(
+        "adjusted Rand index, one week to the next: %.3f (by the cuts alone %.3f), k-means %.3f\n",
+        t.ari / runs, t.direct / runs, t.k_ari / runs);
+    printf("variance of capability between tiers, by sessions: %.3f, k-means %.3f\n",
+           t.explained / runs, t.k_explained / runs);
+    return 0;
+}
+
 static int usage(void)
 {
     fputs(
         "usage: alerts_bench [--seed S] [--runs N] [--effect E] [--mix none|early|slow] [--vsync]\n"
-        "    [--control own|shrunken|model] [--day-sd D] [--installs N] [--frames N] | "
+        "    [--control own|shrunken|model] [--before DAYS] [--day-sd D] [--installs N] [--frames "
+        "N] | "
         "--verdicts\n",
         stderr);
     return 2;
@@ -218,14 +282,22 @@ int main(int argc, char **argv)
 {
     static const char *const mixes[] = {"none", "early", "slow"}, *const controls[] = {
                                                                       "own", "shrunken", "model"};
-    static const struct option options[] = {
-        {"seed", 1, 0, 's'},     {"runs", 1, 0, 'n'},   {"effect", 1, 0, 'e'},
-        {"mix", 1, 0, 'm'},      {"vsync", 0, 0, 'v'},  {"day-sd", 1, 0, 'd'},
-        {"installs", 1, 0, 'i'}, {"frames", 1, 0, 'f'}, {"control", 1, 0, 'c'},
-        {"verdicts", 0, 0, 'V'}, {0, 0, 0, 0}};
+    static const struct option options[] = {{"seed", 1, 0, 's'},
+                                            {"runs", 1, 0, 'n'},
+                                            {"effect", 1, 0, 'e'},
+                                            {"mix", 1, 0, 'm'},
+                                            {"vsync", 0, 0, 'v'},
+                                            {"day-sd", 1, 0, 'd'},
+                                            {"installs", 1, 0, 'i'},
+                                            {"frames", 1, 0, 'f'},
+                                            {"control", 1, 0, 'c'},
+                                            {"before", 1, 0, 'b'},
+                                            {"verdicts", 0, 0, 'V'},
+                                            {"tiers", 0, 0, 'T'},
+                                            {0, 0, 0, 0}};
     struct sim_options o = sim_defaults();
     unsigned runs = 100;
-    bool verdicts = false;
+    bool verdicts = false, tiers = false;
     int c, i;
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -261,22 +333,32 @@ int main(int argc, char **argv)
         case 'f':
             o.frames = (unsigned)strtoul(optarg, NULL, 10);
             break;
+        case 'b':
+            o.days_before = (unsigned)strtoul(optarg, NULL, 10);
+            break;
         case 'V':
             verdicts = true;
+            break;
+        case 'T':
+            tiers = true;
             break;
         default:
             return usage();
         }
-    if (optind < argc || !runs || runs > 1000000 || !o.installs || o.installs > 100000 || !o.frames)
+    if (optind < argc || !runs || runs > 1000000 || !o.installs || o.installs > 100000 ||
+        !o.frames || !o.days_before || o.days_before > 60)
         return usage();
+    if (tiers)
+        return simulate_tiers(o.seed, runs);
     if (verdicts) {
         printf("verdicts: seed %llu, %u fixes each\n", (unsigned long long)o.seed, runs);
         simulate_fixes(o.seed, runs);
         return 0;
     }
-    printf("alerts: seed %llu, %u releases, effect %+.0f %%, mix %s, control %s%s, day sd %.2f, %u "
+    printf("alerts: seed %llu, %u releases, effect %+.0f %%, mix %s, control %s%s, %u days before, "
+           "day sd %.2f, %u "
            "installs a tier, %u frames\n",
            (unsigned long long)o.seed, runs, 100 * o.effect, mixes[o.mix], controls[o.control],
-           o.vsync ? ", vsync" : "", o.day_sd, o.installs, o.frames);
+           o.vsync ? ", vsync" : "", o.days_before, o.day_sd, o.installs, o.frames);
     return simulate_releases(&o, runs);
 }

@@ -10,13 +10,14 @@
 #include <string.h>
 
 #define MODELS 40 /* per tier */
-#define DAYS_BEFORE 7
+#define MOST_DAYS_BEFORE 60
 #define DAYS_AFTER 14
 #define MODEL_SD 0.12
 #define INSTALL_SD 0.12
 #define SESSION_SD 0.14
 #define SCENE_SD 0.10 /* of one scene in one session */
 #define FRAME_SD 0.25
+#define FRAME_TABLE 4096
 #define JANK_MS 100
 #define SESSIONS_A_DAY 0.6
 #define SCENE_PLAYED 0.5
@@ -66,7 +67,8 @@ struct slice {
 struct world {
     const struct sim_options *o;
     struct rng rng;
-    double model_speed[SIM_TIERS][MODELS], day[DAYS_BEFORE + DAYS_AFTER];
+    double frame[FRAME_TABLE]; /* quantiles of the spread of frames around their session */
+    double model_speed[SIM_TIERS][MODELS], day[MOST_DAYS_BEFORE + DAYS_AFTER];
     struct install *install;
     struct known (*known)[SIM_SCENES][SIM_TIMES];
     struct jank_known (*janks)[SIM_SCENES];
@@ -79,6 +81,7 @@ struct sim_options sim_defaults(void)
 {
     return (struct sim_options){.seed = 1,
                                 .effect = 0,
+                                .days_before = 14,
                                 .mix = SIM_MIX_NONE,
                                 .installs = 700,
                                 .frames = 100,
@@ -110,21 +113,23 @@ static void make_install(struct world *w, unsigned i)
     a->speed = INSTALL_SD * rng_normal(r);
     a->jank = 0.5 * rng_normal(r);
     a->per_day = SESSIONS_A_DAY * exp(0.8 * rng_normal(r) - 0.32);
-    a->joins = rng_uniform(r) < NEWCOMERS ? DAYS_AFTER * rng_uniform(r) : -DAYS_BEFORE;
+    a->joins = rng_uniform(r) < NEWCOMERS ? DAYS_AFTER * rng_uniform(r) : -1e9;
 
     double slow = (w->model_speed[a->tier][a->model] + a->speed) / hypot(MODEL_SD, INSTALL_SD);
     double lean = w->o->mix == SIM_MIX_EARLY ? -slow : w->o->mix == SIM_MIX_SLOW ? slow : 0;
     double rate = M_LN2 / HALF_UPDATED_DAYS * exp(MIX_STRENGTH * lean);
 
-    a->updates = a->joins > -DAYS_BEFORE ? a->joins : -log(rng_uniform(r)) / rate;
+    a->updates = a->joins >= 0 ? a->joins : -log(rng_uniform(r)) / rate;
 }
 
 static void make_world(struct world *w)
 {
+    for (unsigned i = 0; i < FRAME_TABLE; i++)
+        w->frame[i] = exp(FRAME_SD * normal_quantile((i + 0.5) / FRAME_TABLE));
     for (unsigned t = 0; t < SIM_TIERS; t++)
         for (unsigned k = 0; k < MODELS; k++)
             w->model_speed[t][k] = MODEL_SD * rng_normal(&w->rng);
-    for (unsigned d = 0; d < DAYS_BEFORE + DAYS_AFTER; d++)
+    for (unsigned d = 0; d < w->o->days_before + DAYS_AFTER; d++)
         w->day[d] = w->o->day_sd * rng_normal(&w->rng);
     for (unsigned i = 0; i < w->installs; i++)
         make_install(w, i);
@@ -149,14 +154,15 @@ static double shown_ms(const struct world *w, struct rng *r, double work_ms)
 static void play_frames(struct world *w, double ln_ms, double ln_jank, struct seen *out)
 {
     struct rng *r = &w->rng;
-    double spike = 0.004 * exp(ln_jank), sum = 0;
+    double work_ms = exp(ln_ms), spike = 0.004 * exp(ln_jank), sum = 0;
 
     memset(out, 0, sizeof *out);
     out->frames = w->o->frames;
     for (unsigned f = 0; f < w->o->frames; f++) {
-        double ms = exp(ln_ms + FRAME_SD * rng_normal(r));
+        uint64_t random = rng_next(r);
+        double ms = work_ms * w->frame[random % FRAME_TABLE];
 
-        if (rng_uniform(r) < spike)
+        if ((double)(random >> 32) * 0x1p-32 < spike)
             ms *= 2 + 8 * rng_uniform(r);
         ms = shown_ms(w, r, ms);
         out->janks += ms > JANK_MS;
@@ -232,7 +238,7 @@ static void play_session(struct world *w, unsigned i, double at)
     const struct install *a = &w->install[i];
     unsigned arm = at >= 0 && at >= a->updates;
     double ln_ms = tier_ln_ms[a->tier] + w->model_speed[a->tier][a->model] + a->speed +
-                   w->day[(unsigned)(at + DAYS_BEFORE)] + SESSION_SD * rng_normal(&w->rng);
+                   w->day[(unsigned)(at + w->o->days_before)] + SESSION_SD * rng_normal(&w->rng);
     double ln_jank = a->jank + 0.3 * rng_normal(&w->rng);
 
     for (unsigned scene = 0; scene < SIM_SCENES; scene++) {
@@ -392,7 +398,7 @@ bool sim_release(const struct sim_options *o, unsigned run, struct sim_release *
     if (!w->install || !w->known || !w->janks || !w->seen || !w->slice)
         goto out;
     make_world(w);
-    play(w, -DAYS_BEFORE, 0);
+    play(w, -(double)o->days_before, 0);
     freeze(w);
     memset(out, 0, sizeof *out);
     for (unsigned k = 0; k < SIM_LOOKS; k++) {

@@ -1,7 +1,7 @@
 /*
  * release_sim: a made-up release, looked at through the real statistics. Device models of three
  * tiers, installs with a speed and an activity of their own, sessions that play some of the scenes,
- * frames within them; a baseline build alone for a week, then a new build that installs take up
+ * frames within them; a baseline build alone for some days, then a new build that installs take up
  * over two weeks, in an order that depends on how fast they are. Every frame goes through the
  * sketch, every session through expectation, groups, pairs and alert_judge. Equal options and run:
  * equal results.
@@ -29,10 +29,11 @@ struct sim_options {
     double effect; /* 0.20: work of a frame grows by 20 % in slice 0, the slow tier's first scene */
     enum sim_mix mix;
     enum sim_control control;
-    bool vsync;        /* frames end at multiples of 1/60 s */
-    unsigned installs; /* per tier */
-    unsigned frames;   /* per session and scene */
-    double day_sd;     /* what a day does to all sessions alike, ln */
+    bool vsync;           /* frames end at multiples of 1/60 s */
+    unsigned days_before; /* of the baseline alone, 1..60 */
+    unsigned installs;    /* per tier */
+    unsigned frames;      /* per session and scene */
+    double day_sd;        /* what a day does to all sessions alike, ln */
 };
 struct sim_options sim_defaults(void);
 
