@@ -10,6 +10,7 @@
 #define EVENT_BODY_BYTES 65536
 #define BUILD_BODY_BYTES 65536
 #define CONFIG_BODY_BYTES 65536
+#define CATALOGUE_BODY_BYTES (1u << 20)
 #define RULES_BODY_BYTES 1048576
 #define CHANNEL_BODY_BYTES 65536
 
@@ -62,6 +63,12 @@
     X("GET", "/v1/report", ROLE_READ, 0, report_get, false)                                        \
     X("GET", "/v1/reports", ROLE_READ, 0, report_list, false)                                      \
     X("GET", "/v1/reports/{id}", ROLE_READ, 0, report_stored, false)                               \
+    X("GET", "/v1/tiers", ROLE_READ, 0, tiers_get, false)                                          \
+    X("GET", "/v1/tiers/models", ROLE_READ, 0, tier_models, false)                                 \
+    X("PUT", "/v1/tiers/catalogue", ROLE_ADMIN, CATALOGUE_BODY_BYTES, tier_catalogue_put, false)   \
+    X("GET", "/v1/heatmap", ROLE_READ, 0, heatmap_get, false)                                      \
+    X("GET", "/v1/health-check", ROLE_READ, 0, health_get, false)                                  \
+    X("POST", "/v1/schedule/{kind}", ROLE_ADMIN, 0, schedule_post, false)                          \
     X("GET", "/v1/config", ROLE_INGEST, 0, config_get, false)                                      \
     X("PUT", "/v1/config", ROLE_ADMIN, CONFIG_BODY_BYTES, config_put, false)                       \
     X("GET", "/v1/quarantine", ROLE_READ, 0, quarantine_get, false)                                \

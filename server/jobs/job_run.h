@@ -47,3 +47,4 @@ bool tickets_job(struct job_run *run, enum job_outcome *out, struct err *err) MU
 bool expect_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool tiers_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool alerts_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool reports_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;

@@ -1,5 +1,7 @@
 #include "server/jobs/schedule.h"
 
+#include <string.h>
+
 static const struct {
     const char *kind;
     int64_t seconds;
@@ -29,4 +31,12 @@ bool schedule_due(struct db *db, int64_t clock_offset_ms, int64_t *queued, struc
 bool schedule_now(struct db *db, int64_t app, const char *kind, struct err *err)
 {
     return db_exec(db, Q_SCHEDULE_NOW, DB_ARGS(db_i64(app), db_text(kind)), err);
+}
+
+bool schedule_has(const char *kind)
+{
+    for (size_t i = 0; entries[i].kind; i++)
+        if (strcmp(entries[i].kind, kind) == 0)
+            return true;
+    return false;
 }

@@ -14,6 +14,7 @@
     X(expect, 60)    /* expectations of new builds */                                              \
     X(tiers, 3600)   /* capability of device models */                                             \
     X(alerts, 300)   /* looks at builds that spread */                                             \
+    X(reports, 600)  /* comparisons and health checks that are due */                              \
     X(verdicts, 600) /* whether fixes of families worked */                                        \
     X(tickets, 900)  /* the families that are filed */
 
@@ -24,3 +25,6 @@ bool schedule_due(struct db *db, int64_t clock_offset_ms, int64_t *queued,
 /* The job of that kind and app runs soon, inside the caller's transaction: something it looks at
  * has changed. While it runs already this does nothing: the period brings it again. */
 bool schedule_now(struct db *db, int64_t app, const char *kind, struct err *err) MUST_CHECK;
+
+/* Whether it is one of the kinds. */
+bool schedule_has(const char *kind);
