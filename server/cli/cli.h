@@ -19,6 +19,8 @@
     X(key, "make, list and revoke API keys, in the database")                                      \
     X(build, "make a build known to the server; list builds")                                      \
     X(job, "list jobs, retry those that wait for a person")                                        \
+    X(families, "jank and crash families: ranked, explained, verified; merge, split, export")      \
+    X(rules, "how stacks are grouped into families: show, preview, set, restore")                  \
     X(channels, "where alerts and tickets go; send test messages")                                 \
     X(deliveries, "list what was told and what waits; send dead ones again")                       \
     X(demo, "send synthetic sessions to a server")                                                 \

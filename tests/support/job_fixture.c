@@ -160,6 +160,19 @@ static const char *const dump_sql[] = {
     "b.version_name || ' ' || b.version_code || ' ' || m.model || ' ' || m.soc AS r "
     "FROM model_rollup r JOIN build b USING (build_id) JOIN device_model m USING (model_id) "
     "WHERE sessions <> 0",
+    "SELECT 'stack_count ' || (to_jsonb(c) - '{build_id,model_id}'::text[])::text || ' ' || "
+    "b.version_name || ' ' || b.version_code || ' ' || m.model || ' ' || m.soc AS r "
+    "FROM stack_count c JOIN build b USING (build_id) JOIN device_model m USING (model_id)",
+    "SELECT 'stack_total ' || (to_jsonb(t) - 'build_id')::text || ' ' || b.version_name || ' ' || "
+    "b.version_code AS r FROM stack_total t JOIN build b USING (build_id)",
+    "SELECT 'stack_family ' || (to_jsonb(f) - 'grouping')::text AS r FROM stack_family f",
+    "SELECT 'family ' || to_jsonb(f)::text AS r FROM family f",
+    "SELECT 'family_count ' || (to_jsonb(c) - '{build_id,value}'::text[])::text || ' ' || "
+    "coalesce(b.version_name || ' ' || b.version_code, 'all') || ' ' || "
+    "CASE c.dim WHEN 'model' THEN m.model || ' ' || m.soc ELSE c.value END AS r "
+    "FROM family_count c LEFT JOIN build b USING (build_id) "
+    "LEFT JOIN device_model m ON c.dim = 'model' AND m.model_id::text = c.value",
+    "SELECT 'waiting ' || to_jsonb(d)::text AS r FROM stack_delta d",
     "SELECT 'quarantine ' || (to_jsonb(q) - 'at')::text AS r FROM quarantine q",
     "SELECT 'job ' || (to_jsonb(j) - '{job_id,created_at,run_after}'::text[])::text AS r "
     "FROM job j",
