@@ -11,13 +11,13 @@ packages() {
     case $1 in
     build) echo gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libmicrohttpd-dev \
         libpq-dev libzstd-dev libjansson-dev libprotobuf-c-dev libcurl4-openssl-dev libssl-dev \
-        libiberty-dev zlib1g-dev liblzma-dev libzip-dev libegl-dev libgles-dev ;;
+        libiberty-dev zlib1g-dev liblzma-dev libzip-dev libegl-dev libgles-dev nodejs npm zstd ca-certificates ;;
     service) echo libmicrohttpd12 libpq5 libzstd1 libjansson4 libprotobuf-c1 libcurl4 libssl3 zlib1g liblzma5 libzip4 \
         ca-certificates ;;
     run) echo postgresql-15 postgresql-client-15 libegl1 libegl-mesa0 libgles2 libgl1-mesa-dri curl jq \
         util-linux ;;
     test) echo git g++ clang clang-format llvm libclang-rt-14-dev libcmocka-dev valgrind libc6-dbg protobuf-compiler \
-        binutils nodejs npm python3 python3-tuspy prometheus prometheus-alertmanager procps ;;
+        binutils nodejs npm chromium jq curl python3 python3-tuspy prometheus prometheus-alertmanager procps ;;
     containers) echo podman podman-compose buildah runc debootstrap netavark aardvark-dns iptables jq curl ;;
     bench) echo nodejs npm ;;
     *) die "no such purpose: $1 (build run service test containers bench)" ;;

@@ -3,14 +3,14 @@
 #   N passed, N failed, N skipped
 # Exit status 0 only if nothing failed. Root or sudo on Debian 12; needs no service and no terminal.
 #   tests/run.sh                 everything
-#   tests/run.sh STAGE…          only these: dev crash headers tools clients alloc valgrind asan tsan clang
+#   tests/run.sh STAGE…          only these: dev crash headers tools clients web alloc valgrind asan tsan clang
 # Logs: build/test-logs/STAGE.log. FW_CRASH_ROUNDS sets the rounds of the crash test (50).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 . deploy/private.sh
 logs=$root/build/test-logs
-stages=(dev crash headers tools clients alloc valgrind asan tsan clang)
+stages=(dev crash headers tools clients web alloc valgrind asan tsan clang)
 [ $# -eq 0 ] || stages=("$@")
 jobs=$(nproc)
 passed=0 failed=0 skipped=0
@@ -139,6 +139,13 @@ stage_clients() {
     [ -x build/dev/server/framewatchd ] || build dev || return
     counted 'clients of the server' tests/e2e/clients.sh build/dev
     counted 'late symbols' tests/e2e/symbols.sh build/dev
+}
+
+# The page: types, texts, and Debian's Chromium over every page with data of `framewatch demo`.
+stage_web() {
+    [ -x build/dev/server/framewatchd ] || build dev || return
+    one 'page: tsc and texts' cmake --build build/dev --target web_check
+    counted 'page in Chromium' tests/web/run.sh build/dev
 }
 
 # Mostly waits, so it goes on beside the stages after it; crash_end takes its result in.

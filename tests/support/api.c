@@ -7,6 +7,7 @@
 #include "server/http/server.h"
 #include "server/http/tus_headers.h"
 #include "server/jobs/worker.h"
+#include "server/web/web.h"
 #include "support/openapi.h"
 
 #include <curl/curl.h>
@@ -27,12 +28,19 @@ struct api_server {
     struct context context;
     struct http_server *http;
     CURL *curl;
+    size_t n_routes;
+    struct route routes[]; /* of the API and of the page */
 };
 
 static void start_server(struct api *api)
 {
-    struct api_server *s = calloc(1, sizeof *s);
+    struct api_server *s =
+        calloc(1, sizeof *s + (api_routes_n + web_routes_n) * sizeof s->routes[0]);
     struct err err = {0};
+
+    memcpy(s->routes, api_routes, api_routes_n * sizeof s->routes[0]);
+    memcpy(s->routes + api_routes_n, web_routes, web_routes_n * sizeof s->routes[0]);
+    s->n_routes = api_routes_n + web_routes_n;
 
     s->pool = db_pool_new(api->conninfo, 4, &err);
     s->secret.len = SECRET_BYTES_MIN;
@@ -40,6 +48,7 @@ static void start_server(struct api *api)
     s->context = (struct context){.version = "0-test",
                                   .public_url = "",
                                   .secret = &s->secret,
+                                  .login_s = 3600,
                                   .max_session_bytes = 16 << 20,
                                   .pool = s->pool};
 
@@ -64,8 +73,8 @@ static void start_server(struct api *api)
         .conninfo = api->conninfo,
         .pool = s->pool,
         .context = &s->context,
-        .routes = api_routes,
-        .n_routes = api_routes_n,
+        .routes = s->routes,
+        .n_routes = s->n_routes,
     };
 
     s->http = s->pool ? http_start(&config, &err) : NULL;
@@ -119,15 +128,26 @@ static void forget(struct api_answer *a)
     *a = (struct api_answer){0};
 }
 
+static void stop_server(struct api *api)
+{
+    curl_easy_cleanup(api->server->curl);
+    http_stop(api->server->http);
+    db_pool_free(api->server->pool);
+    free(api->server);
+}
+
+void api_restart(struct api *api)
+{
+    stop_server(api);
+    start_server(api);
+}
+
 int api_teardown(void **state)
 {
     struct api *api = *state;
 
     forget(&api->answer);
-    curl_easy_cleanup(api->server->curl);
-    http_stop(api->server->http);
-    db_pool_free(api->server->pool);
-    free(api->server);
+    stop_server(api);
     json_decref(api->doc);
     pg_drop_db(api->conninfo);
     free(api);
@@ -172,6 +192,8 @@ static size_t on_header(char *line, size_t one, size_t n, void *user)
     keep_header(line, one * n, "X-Request-Id", a->request_id, sizeof a->request_id);
     keep_header(line, one * n, "Cache-Control", a->cache, sizeof a->cache);
     keep_header(line, one * n, "Retry-After", a->retry_after, sizeof a->retry_after);
+    keep_header(line, one * n, "Set-Cookie", a->cookie, sizeof a->cookie);
+    keep_header(line, one * n, "Content-Security-Policy", a->policy, sizeof a->policy);
     return one * n;
 }
 

@@ -24,7 +24,8 @@
 struct api_answer {
     int status;
     char type[96], etag[96], location[256], request_id[64], cache[64], retry_after[16];
-    json_t *json; /* NULL if it is none */
+    char cookie[512], policy[256]; /* Set-Cookie, Content-Security-Policy */
+    json_t *json;                  /* NULL if it is none */
     unsigned char *body;
     size_t len;
     int64_t us; /* from the request's first byte to the answer's last */
@@ -42,6 +43,8 @@ struct api {
 /* CMocka fixtures. */
 int api_setup(void **state);
 int api_teardown(void **state);
+/* A new server on the same database: it remembers nothing. */
+void api_restart(struct api *api);
 
 struct api_call {
     const char *method, *path, *key; /* key NULL: no Authorization */
