@@ -1,0 +1,236 @@
+/*
+ * Questions about families read as many rows with ten times the sessions: counted by the database
+ * itself, in the plans of the statements that the API runs.
+ */
+#include "profile/tally.h"
+#include "support/job_fixture.h"
+#include "support/pg.h"
+
+#include "base/digest.h"
+
+#include <jansson.h>
+#include <libpq-fe.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define STACKS 12
+#define FEW 300
+#define BATCH 100
+
+static char db[PG_CONNINFO_BYTES];
+
+/* Sessions --------------------------------------------------------------------------------------
+ */
+
+static void hash_of(unsigned i, unsigned char out[TALLY_HASH_BYTES])
+{
+    unsigned char sum[SHA256_BYTES];
+
+    sha256(&i, sizeof i, sum);
+    memcpy(out, sum, TALLY_HASH_BYTES);
+}
+
+/* Builds, models and stacks, named once. */
+static void make_names(void)
+{
+    pg_sql(db, "INSERT INTO app (name) VALUES ('game')");
+    pg_sql(db, "INSERT INTO build (app_id, platform, version_name, version_code)"
+               " SELECT 1, 'android', '1.' || i, 100 + i FROM generate_series(0, 1) i");
+    pg_sql(db, "INSERT INTO device_model (app_id, platform, manufacturer, model, soc, ram_gb)"
+               " SELECT 1, 'android', 'M', 'Phone ' || i, 's', 4 FROM generate_series(0, 4) i");
+    for (unsigned i = 0; i < STACKS; i++) {
+        unsigned char hash[TALLY_HASH_BYTES];
+        char hex[2 * TALLY_HASH_BYTES + 1];
+
+        hash_of(i, hash);
+        to_hex(hash, sizeof hash, hex);
+        pg_sql(db,
+               "INSERT INTO stack (app_id, hash, frames) VALUES (1, '\\x%s',"
+               " '[{\"text\": \"com.studio.F%u.run\"}, {\"text\": \"com.studio.Game.tick\"}]')",
+               hex, i / 2);
+    }
+}
+
+/* The tally of session number i as hexadecimal digits; free(). */
+static char *tally_hex(unsigned i)
+{
+    static const char *const scenes[] = {"battle/dust", "battle/frost", "lobby/"};
+    struct tally_scene scene = {scenes[i % 3], 60000000};
+    struct tally_line line = {.kind = TALLY_JANK,
+                              .scene = scenes[i % 3],
+                              .cause = i % 2 ? "unknown" : "cpu_bound",
+                              .events = 1 + i % 3,
+                              .jank_us = 300000,
+                              .start_us = 1000000,
+                              .duration_us = 300000};
+    const struct tally tally = {.os = i % 4 ? "13" : "14",
+                                .counts = true,
+                                .foreground_us = 60000000,
+                                .scenes = &scene,
+                                .n_scenes = 1,
+                                .lines = &line,
+                                .n_lines = 1};
+    struct buf bytes;
+    char *hex;
+
+    hash_of(i % STACKS, line.hash);
+    buf_init(&bytes, 1 << 16);
+    tally_write(&tally, &bytes);
+    hex = malloc(2 * bytes.len + 1);
+    to_hex(bytes.at, bytes.len, hex);
+    buf_fini(&bytes);
+    return hex;
+}
+
+static void add_sessions(unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i += BATCH) {
+        struct buf sql;
+
+        buf_init(&sql, 1 << 22);
+        buf_text(&sql, "INSERT INTO stack_delta (app_id, shard, session_id, install_hash, build_id,"
+                       " day, tier, model_id, sign, tally) VALUES ");
+        for (unsigned k = i; k < i + BATCH && k < to; k++) {
+            char *hex = tally_hex(k);
+
+            buf_printf(
+                &sql,
+                "%s(1, %u, md5('%u')::uuid, sha256('%u'), 1 + %u, DATE '2024-05-06' + %u, %u,"
+                " 1 + %u, 1, '\\x%s')",
+                k > i ? "," : "", 64 + k % 64, k, k / 3, k % 2, k % 2, k % 3, k % 5, hex);
+            free(hex);
+        }
+        buf_byte(&sql, '\0');
+        pg_sql(db, "%s", (const char *)sql.at);
+        buf_fini(&sql);
+    }
+    pg_sql(db, "SELECT families_queue(1)");
+
+    struct worker_config config = test_worker(db);
+    struct err err = {0};
+
+    if (!worker_drain(&config, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(pg_i64(db, "SELECT count(*) FROM stack_delta"), 0);
+    pg_sql(db, "ANALYZE");
+}
+
+/* Rows ------------------------------------------------------------------------------------------
+ */
+
+static double number(const json_t *node, const char *name)
+{
+    return json_number_value(json_object_get(node, name));
+}
+
+/* Rows that the node and those below it read from tables. */
+static double rows_read(const json_t *node)
+{
+    const json_t *below = json_object_get(node, "Plans"), *one;
+    double rows = 0;
+    size_t i;
+
+    if (json_object_get(node, "Relation Name"))
+        rows = (number(node, "Actual Rows") + number(node, "Rows Removed by Filter") +
+                number(node, "Rows Removed by Index Recheck")) *
+               number(node, "Actual Loops");
+    json_array_foreach(below, i, one) rows += rows_read(one);
+    return rows;
+}
+
+static double rows_of(PGconn *conn, enum query q, int n, const char *const *args)
+{
+    struct buf sql;
+    double rows;
+
+    buf_init(&sql, 1 << 16);
+    buf_text(&sql, "EXPLAIN (ANALYZE, FORMAT JSON) ");
+    buf_text(&sql, query_text[q]);
+    buf_byte(&sql, '\0');
+
+    PGresult *res = PQexecParams(conn, (const char *)sql.at, n, NULL, args, NULL, NULL, 0);
+
+    buf_fini(&sql);
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", query_name[q], PQresultErrorMessage(res));
+
+    json_t *plan = json_loads(PQgetvalue(res, 0, 0), 0, NULL);
+
+    rows = rows_read(json_object_get(json_array_get(plan, 0), "Plan"));
+    json_decref(plan);
+    PQclear(res);
+    return rows;
+}
+
+#define QUESTIONS 10
+
+static void all_questions(double rows[QUESTIONS])
+{
+    char *family = pg_rows(db, "SELECT '\\x' || encode(family, 'hex') FROM family ORDER BY family"
+                               " LIMIT 1");
+    PGconn *conn = PQconnectdb(db);
+    size_t n = 0;
+
+    family[strcspn(family, "\n")] = '\0';
+#define ASK(q, ...)                                                                                \
+    rows[n++] = rows_of(conn, q, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),      \
+                        (const char *const[]){__VA_ARGS__})
+#define LIST(build, dim, value)                                                                    \
+    ASK(Q_FAMILY_LIST, "1", build, dim, value, NULL, "in_app", NULL, "f", "1", "sessions", NULL,   \
+        NULL, "51", NULL)
+    LIST("0", "all", "");
+    LIST("1", "all", "");
+    LIST("1", "tier_scene", "1 battle/frost");
+    LIST("0", "model", "2");
+    LIST("0", "cause", "unknown");
+    ASK(Q_FAMILY_BASE, "1", "1", "tier", "1", "0");
+    ASK(Q_FAMILY_BREAKDOWN, "1", family, "0", "50");
+    ASK(Q_FAMILY_STACKS, "1", family, NULL, NULL, "51");
+    ASK(Q_FLAME_OF_BUILD, "1", "1", "0", NULL, "5000");
+    ASK(Q_VERDICT_COUNTS, "1", "2", "1", "20", family);
+#undef ASK
+    assert_int_equal(n, QUESTIONS);
+    PQfinish(conn);
+    free(family);
+}
+
+static void ten_times_the_sessions_read_as_many_rows(void **state)
+{
+    double few[QUESTIONS], many[QUESTIONS];
+
+    (void)state;
+    pg_test_db(db);
+    make_names();
+    add_sessions(0, FEW);
+    all_questions(few);
+    add_sessions(FEW, 10 * FEW);
+    assert_int_equal(pg_i64(db, "SELECT events FROM family_count WHERE build_id = 0"
+                                " AND dim = 'all'"
+                                " AND family = '\\x00000000000000000000000000000000'"),
+                     10 * FEW);
+    all_questions(many);
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        print_message("question %zu: %.0f rows of %d sessions, %.0f of %d\n", i, few[i], FEW,
+                      many[i], 10 * FEW);
+        /* one more for each session is 2,700; plans may differ by some */
+        assert_true(few[i] > 0);
+        assert_true(many[i] <= few[i] * 1.5 + 64);
+    }
+    pg_drop_db(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ten_times_the_sessions_read_as_many_rows),
+    };
+
+    return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);
+}
