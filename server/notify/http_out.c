@@ -261,8 +261,8 @@ static void prepare(struct http_out *h, const struct http_request *r, struct cur
     if (strcmp(r->method, "GET") == 0)
         return;
     curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
-    /* On a connection that was used before, libcurl sends again by itself when the other side closes
-     * it without an answer: what was done already would be done twice. */
+    /* On a connection that was used before, libcurl sends again by itself when the other side
+     * closes it without an answer: what was done already would be done twice. */
     curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);
 }
 
@@ -305,7 +305,8 @@ static void judge(struct http_out *h, CURLcode code, struct http_answer *out)
     out->refused = h->refused;
     if (h->refused)
         snprintf(out->error, sizeof out->error,
-                 "%s may not be reached: see the setting notify_reach", h->seen);
+                 "%s may not be reached%s: see the setting notify_reach", h->seen,
+                 h->tls ? "" : " by http");
     else if (h->too_long)
         snprintf(out->error, sizeof out->error, "the answer is longer than %zu bytes",
                  HTTP_OUT_ANSWER_MAX);

@@ -244,7 +244,7 @@ static void an_address_out_of_reach_is_not_connected_to(void **state)
     f->config.reach = REACH_PRIVATE;
     notify_hand_over(f, &a);
     notify_send(f);
-    notify_expect(f, c, "dead|0|127.0.0.1 may not be reached*");
+    notify_expect(f, c, "dead|0|127.0.0.1 may not be reached by http*");
     log = services_get(&f->services, "/_/log");
     assert_int_equal(json_array_size(log), 0);
     json_decref(log);
