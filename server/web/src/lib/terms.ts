@@ -31,6 +31,7 @@ const terms = {
     adoption: () => ({ name: t('Adoption'), says: t('Installs seen on this build, and their part of those seen on both.') }),
     expected: () => ({ name: t('Expected P90'), says: t('What a session on this model is expected to show, from what it is made of and from its own sessions.') }),
     weight: () => ({ name: t('Own sessions count'), says: t('How far its own sessions stand for the model; the rest is what models of its kind show.') }),
+    check: () => ({ name: t('Check after the release'), says: t('Volume against the baseline’s, figures that phones stopped to tell, new models without a tier, shares of invalid, flagged and unreadable data. Made by itself at days 3, 7 and 14.') }),
     symbols: () => ({ name: t('Symbols'), says: t('Files of CI that turn addresses into functions, files and lines.') }),
     quarantine: () => ({ name: t('Quarantine'), says: t('What was refused or out of bounds, by reason. Nothing that arrives is dropped without being counted.') }),
     interval: () => ({ name: t('Interval'), says: t('The true change lies in it with 95 % confidence, also when looked at after every session.') }),

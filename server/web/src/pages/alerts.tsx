@@ -9,6 +9,7 @@ import { metricName } from '../lib/report';
 import { Link, setQuery, useQuery } from '../lib/router';
 import { Badge, Card, Empty, Failed, Head, Loaded, Toggle, Waiting } from '../ui/pieces';
 import { buildName, BuildSelect, useBuilds } from '../ui/more';
+import { Thresholds } from '../ui/thresholds';
 import { Deliveries } from '../ui/deliveries';
 import { Csv, Table, type Column } from '../ui/table';
 
@@ -188,7 +189,10 @@ export default function Alerts() {
                         </Empty>
                     )}
                 </Card>
-                <Channels />
+                <div class="grid2">
+                    <Channels />
+                    <Thresholds />
+                </div>
                 <Deliveries title={t('Delivery log')} />
             </div>
         </>

@@ -5,6 +5,7 @@ import { t } from '../lib/i18n';
 import { Link, url } from '../lib/router';
 import type { Build } from '../lib/types';
 import { Badge, Card, Chip, Empty, Failed, Head, Loaded, Meter, Stat, Waiting, type Tone } from '../ui/pieces';
+import { CheckCard } from '../ui/check';
 import { Csv, Table, type Column } from '../ui/table';
 
 interface Need {
@@ -134,6 +135,7 @@ export default function BuildPage({ id }: { id: string }) {
                     {!b.registered && <Badge tone="warn">{t('not registered: never a baseline')}</Badge>}
                 </div>
                 <Figures id={id} />
+                <CheckCard build={id} />
                 <SymbolNeeds id={id} />
             </div>
         </>

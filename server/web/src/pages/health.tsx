@@ -7,6 +7,7 @@ import { isAdmin } from '../lib/login';
 import { readMetrics, total, within, type Sample } from '../lib/metrics';
 import { Link } from '../lib/router';
 import { Badge, Card, Empty, Failed, Head, Loaded, Stat, Waiting } from '../ui/pieces';
+import { CheckCard } from '../ui/check';
 import { Csv, Table, type Column } from '../ui/table';
 
 interface Reason {
@@ -161,6 +162,7 @@ export default function Health() {
                 <Badge>{isAdmin() ? t('Role admin') : t('Role read')}</Badge>
             </Head>
             <div class="stack">
+                <CheckCard />
                 <Card title={t('Ingest')}>
                     <Ingest />
                 </Card>

@@ -122,8 +122,8 @@ function Keys() {
         },
     ];
     return (
-        <Card flush title={t('Keys')} note={t('framewatch key create and key revoke change them; the server keeps digests only.')}>
-            <Loaded data={data}>{(v) => <Table id="k" caption={t('Keys')} columns={columns} rows={v.items} />}</Loaded>
+        <Card flush title={t('API keys')} note={t('framewatch key create and key revoke change them; the server keeps digests only.')}>
+            <Loaded data={data}>{(v) => <Table id="k" caption={t('API keys')} columns={columns} rows={v.items} />}</Loaded>
         </Card>
     );
 }
