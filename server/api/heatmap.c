@@ -7,7 +7,8 @@
 #include "profile/cells.h"
 
 #define CELLS_MAX 10000
-#define COVERED_PERCENT 95 /* of visits: the level shown by default holds so many */
+#define COVERED_PERCENT 95 /* of visits are known at the level shown by default */
+#define SHOWN_PERCENT 50   /* of visits are in squares entered often enough at that level */
 
 struct level_row {
     int64_t level, visits, cells;
@@ -105,6 +106,39 @@ static bool reply_scenes(struct req *r, const struct heat_ask *ask, struct err *
            reply_rows(r, 200, &rows, NULL, err);
 }
 
+static bool read_cells(struct req *r, const struct heat_ask *ask, int64_t level,
+                       struct db_rows *cells, struct err *err)
+{
+    return db_all(r->db, Q_HEATMAP_CELLS,
+                  DB_ARGS(db_i64(r->who.app), db_i64(ask->build), ask->scene, ask->tier,
+                          db_i64(level), db_i64(ask->min_visits), db_i64(ask->limit)),
+                  &cell_map, r->mem, cells, err);
+}
+
+static bool enough_shown(const struct db_rows *cells, const struct db_rows *levels)
+{
+    int64_t shown = 0, all = 0;
+
+    for (size_t i = 0; i < cells->n; i++)
+        shown += ((const struct cell_row *)cells->at)[i].visits;
+    for (size_t i = 0; i < levels->n; i++)
+        all += ((const struct level_row *)levels->at)[i].visits;
+    return shown * 100 >= all * SHOWN_PERCENT;
+}
+
+/* The finest level that places nearly all visits, in squares that enough of them fall into. */
+static bool find_level(struct req *r, const struct heat_ask *ask, const struct db_rows *levels,
+                       int64_t *level, struct db_rows *cells, struct err *err)
+{
+    for (*level = best_level(levels); *level >= 0; (*level)++) {
+        if (!read_cells(r, ask, *level, cells, err))
+            return false;
+        if (*level == CELL_LEVEL_MAX || enough_shown(cells, levels))
+            break;
+    }
+    return true;
+}
+
 bool heatmap_get(struct req *r, struct err *err)
 {
     struct heat_ask ask;
@@ -120,11 +154,9 @@ bool heatmap_get(struct req *r, struct err *err)
                 DB_ARGS(db_i64(r->who.app), db_i64(ask.build), ask.scene, ask.tier), &level_map,
                 r->mem, &levels, err))
         return false;
-    level = ask.level >= 0 ? ask.level : best_level(&levels);
-    if (level >= 0 && !db_all(r->db, Q_HEATMAP_CELLS,
-                              DB_ARGS(db_i64(r->who.app), db_i64(ask.build), ask.scene, ask.tier,
-                                      db_i64(level), db_i64(ask.min_visits), db_i64(ask.limit)),
-                              &cell_map, r->mem, &cells, err))
+    level = ask.level;
+    if (level >= 0 ? !read_cells(r, &ask, level, &cells, err)
+                   : !find_level(r, &ask, &levels, &level, &cells, err))
         return false;
     list = json_array();
     for (size_t i = 0; i < cells.n; i++)

@@ -23,6 +23,10 @@
     X(rules, "how stacks are grouped into families: show, preview, set, restore")                  \
     X(channels, "where alerts and tickets go; send test messages")                                 \
     X(deliveries, "list what was told and what waits; send dead ones again")                       \
+    X(report, "compare a build with its baseline, by tier and scene")                              \
+    X(alerts, "list alerts and why; acknowledge, silence")                                         \
+    X(tiers, "device tiers, the models in them and why; import a device catalogue")                \
+    X(health, "is a release well observed?")                                                       \
     X(demo, "send synthetic sessions to a server")                                                 \
     X(symbols, "send symbols to the server; turn addresses into functions, files and lines")       \
     X(retrace, "put back the names that R8 or ProGuard obfuscated in a stack")                     \

@@ -152,7 +152,7 @@ static bool check(struct job_run *run, const struct due_row *d, int64_t day, str
 
 static bool one_build(struct job_run *run, const struct due_row *d, struct err *err)
 {
-    static const int64_t days[] = {3, 7, 14};
+    static const int64_t days[] = {3, 7, 14}, until[] = {7, 14, 21};
 
     arena_reset(run->mem);
     if (!job_extend(run, err) || !db_begin(run->db, err))
@@ -160,7 +160,7 @@ static bool one_build(struct job_run *run, const struct due_row *d, struct err *
     if (d->baseline_id && !compare(run, d, err))
         return false;
     for (unsigned i = 0; d->registered && i < 3; i++)
-        if (d->days >= days[i] && d->days < days[i] + LATE_DAYS && !(d->checked >> i & 1) &&
+        if (d->days >= days[i] && d->days < until[i] && !(d->checked >> i & 1) &&
             !check(run, d, days[i], err))
             return false;
     return db_commit(run->db, err);

@@ -1,0 +1,206 @@
+/* framewatch report: a build against its baseline; framewatch health: is a release well observed?
+ */
+#include "client.h"
+#include "fields.h"
+#include "term.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct report_options {
+    struct client_options client;
+    const char *build, *baseline, *tier, *scene, *format;
+    bool all;
+};
+
+static bool add_query(char *path, size_t size, const char *name, const char *value)
+{
+    char *escaped = value ? client_escape(value) : NULL;
+    size_t n = strlen(path);
+    bool ok = !value || escaped;
+
+    if (escaped)
+        ok = snprintf(path + n, size - n, "%c%s=%s", strchr(path, '?') ? '&' : '?', name, escaped) <
+             (int)(size - n);
+    free(escaped);
+    return ok;
+}
+
+static void put_change(const struct term *t, const json_t *figure)
+{
+    const json_t *change = json_object_get(figure, "change");
+    double low = json_number_value(json_object_get(figure, "low"));
+    double high = json_number_value(json_object_get(figure, "high"));
+    char text[64];
+
+    if (!json_is_number(change)) {
+        term_put(t, STYLE_DIM, "  too few sessions to compare");
+        return;
+    }
+    snprintf(text, sizeof text, "  %+7.1f %%  (%+.1f … %+.1f %%)", 100 * json_number_value(change),
+             100 * low, 100 * high);
+    term_put(t, low > 0 ? STYLE_RED : high < 0 ? STYLE_GREEN : STYLE_PLAIN, text);
+}
+
+static bool shown(const struct report_options *o, const json_t *metric)
+{
+    return o->all || json_is_true(json_object_get(metric, "watched"));
+}
+
+static void put_slice(const struct term *t, const struct report_options *o, const json_t *doc,
+                      const json_t *slice)
+{
+    const json_t *metric;
+    size_t i;
+
+    term_style(t, STYLE_BOLD);
+    term_text(t, string(slice, "tier_name"), 20);
+    fputs("  ", t->out);
+    term_text(t, *string(slice, "scene") ? string(slice, "scene") : "whole sessions", 60);
+    term_style(t, STYLE_PLAIN);
+    fprintf(t->out, "  %lld sessions, %lld installs\n", (long long)number(slice, "sessions"),
+            (long long)number(slice, "installs"));
+    json_array_foreach(json_object_get(doc, "metrics"), i, metric)
+    {
+        const json_t *f =
+            json_object_get(json_object_get(slice, "figures"), string(metric, "name"));
+
+        if (!f || !shown(o, metric))
+            continue;
+        fputs("  ", t->out);
+        term_cell(t, string(metric, "name"), 18);
+        fprintf(t->out, "%10.4g ", json_number_value(json_object_get(f, "value")));
+        term_cell(t, string(metric, "unit"), 12);
+        if (json_is_number(json_object_get(f, "baseline")))
+            fprintf(t->out, " was %10.4g", json_number_value(json_object_get(f, "baseline")));
+        put_change(t, f);
+        fputc('\n', t->out);
+    }
+}
+
+static int print_report(const struct report_options *o, const json_t *doc)
+{
+    const struct term t = term_on(stdout, 0);
+    const json_t *slice, *build = json_object_get(doc, "build"),
+                         *base = json_object_get(doc, "baseline");
+    size_t i;
+
+    term_text(&t, string(build, "version_name"), 40);
+    printf(" (%lld)", (long long)number(build, "version_code"));
+    if (json_is_object(base)) {
+        fputs(" against ", stdout);
+        term_text(&t, string(base, "version_name"), 40);
+        printf(" (%lld)", (long long)number(base, "version_code"));
+    }
+    fputs("\n\n", stdout);
+    json_array_foreach(json_object_get(doc, "slices"), i, slice) put_slice(&t, o, doc, slice);
+    return CLI_OK;
+}
+
+static int fetch_report(const struct report_options *o, const char *path)
+{
+    struct err err = {0};
+    json_t *doc = NULL;
+    struct client *c = client_open(&o->client, &err);
+    bool text = strcmp(o->format, "text") == 0;
+    bool ok =
+        c && (text ? client_get(c, path, &doc, &err) : client_download(c, path, stdout, &err));
+    int code = ok ? CLI_OK : cli_fail(&err);
+
+    client_close(c);
+    if (ok && text)
+        code = print_report(o, doc);
+    json_decref(doc);
+    return code;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct report_options o = {.format = "text"};
+    const struct cli_option options[] = {
+        OPT_CLIENT(&o.client),
+        OPT_TEXT("baseline", "ID", &o.baseline, "another build to stand beside it"),
+        OPT_TEXT("tier", "TIER", &o.tier, "high, mid, low, untiered or all"),
+        OPT_TEXT("scene", "SCENE", &o.scene, "mode/map; \"\" for whole sessions"),
+        OPT_TEXT("format", "FORMAT", &o.format, "text, json, csv or html; default text"),
+        OPT_FLAG("all", &o.all, "all metrics, not only those that alerts watch"),
+        OPT_END};
+    const struct cli_usage usage = {
+        "report", "BUILD", "Compares a build (its id) with its baseline, by tier and scene.",
+        options,  1,       1};
+    struct cli_args args;
+    char path[2048] = "/v1/report";
+    bool text;
+    int code;
+
+    if (!cli_parse(&usage, argc, argv, &args, &code))
+        return code;
+    text = strcmp(o.format, "text") == 0;
+    if (!add_query(path, sizeof path, "build", args.at[0]) ||
+        !add_query(path, sizeof path, "baseline", o.baseline) ||
+        !add_query(path, sizeof path, "tier", o.tier) ||
+        !add_query(path, sizeof path, "scene", o.scene) ||
+        !add_query(path, sizeof path, "format", text ? NULL : o.format)) {
+        fputs("framewatch: the arguments are too long\n", stderr);
+        return CLI_USAGE;
+    }
+    return fetch_report(&o, path);
+}
+
+static void put_checks(const struct term *t, const json_t *list)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        const char *status = string(item, "status");
+
+        term_style(t, strcmp(status, "serious") == 0   ? STYLE_RED
+                      : strcmp(status, "warning") == 0 ? STYLE_YELLOW
+                                                       : STYLE_PLAIN);
+        term_cell(t, status, 9);
+        term_style(t, STYLE_PLAIN);
+        term_text(t, string(item, "text"), 200);
+        fputc('\n', t->out);
+    }
+}
+
+int cmd_health(int argc, char **argv)
+{
+    struct client_options client = {NULL, NULL};
+    const char *build = NULL, *day = NULL;
+    const struct cli_option options[] = {
+        OPT_CLIENT(&client), OPT_TEXT("build", "ID", &build, "default: the latest with sessions"),
+        OPT_TEXT("day", "N", &day, "volume of the first so many days; default: so far"), OPT_END};
+    const struct cli_usage usage = {
+        "health", "", "Says whether a release is well observed, and what to look after if not.",
+        options,  0,  0};
+    const struct term t = term_on(stdout, 0);
+    struct cli_args args;
+    struct err err = {0};
+    char path[512] = "/v1/health-check";
+    json_t *doc = NULL;
+    int code;
+
+    if (!cli_parse(&usage, argc, argv, &args, &code))
+        return code;
+
+    struct client *c = client_open(&client, &err);
+    bool ok = c && add_query(path, sizeof path, "build", build) &&
+              add_query(path, sizeof path, "day", day) && client_get(c, path, &doc, &err);
+
+    client_close(c);
+    if (!ok)
+        return cli_fail(&err);
+    term_text(&t, string(json_object_get(doc, "build"), "version_name"), 40);
+    printf(", day %lld, %lld sessions\n", (long long)number(doc, "day"),
+           (long long)number(doc, "sessions"));
+    if (json_is_true(json_object_get(doc, "nothing_to_do")))
+        term_put(&t, STYLE_GREEN, "Nothing to do.\n");
+    put_checks(&t, json_object_get(doc, "findings"));
+    put_checks(&t, json_object_get(doc, "checks"));
+    json_decref(doc);
+    return CLI_OK;
+}

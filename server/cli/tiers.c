@@ -1,0 +1,247 @@
+/* framewatch tiers list|models|import, over HTTP. */
+#include "client.h"
+#include "csv.h"
+#include "fields.h"
+#include "term.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_AT_ONCE 1000
+
+static int tiers_list(int argc, char **argv)
+{
+    struct client_options client = {NULL, NULL};
+    const struct cli_option options[] = {OPT_CLIENT(&client), OPT_END};
+    const struct cli_usage usage = {"tiers list", "", "Prints the device tiers and their bounds.",
+                                    options,      0,  0};
+    struct cli_args args;
+    struct err err = {0};
+    json_t *out = NULL, *tier;
+    size_t i;
+    int code;
+
+    if (!cli_parse(&usage, argc, argv, &args, &code))
+        return code;
+
+    struct client *c = client_open(&client, &err);
+    bool ok = c && client_get(c, "/v1/tiers", &out, &err);
+
+    client_close(c);
+    if (!ok)
+        return cli_fail(&err);
+    if (!json_array_size(json_object_get(out, "tiers")))
+        puts("No tiers yet: too few device models have sessions.");
+    json_array_foreach(json_object_get(out, "tiers"), i, tier)
+        printf("%lld  %-7s P90 up to %8.2f ms  %6lld models  %10lld sessions\n",
+               (long long)number(tier, "tier"), string(tier, "name"),
+               json_is_number(json_object_get(tier, "to_ms"))
+                   ? json_number_value(json_object_get(tier, "to_ms"))
+                   : HUGE_VAL,
+               (long long)number(tier, "models"), (long long)number(tier, "sessions"));
+    printf("untiered models: %lld\n", (long long)number(out, "untiered"));
+    json_decref(out);
+    return CLI_OK;
+}
+
+static void put_model(const struct term *t, const json_t *m)
+{
+    const json_t *part;
+    const char *name;
+
+    term_cell(t, string(m, "tier_name"), 10);
+    term_cell(t, string(m, "manufacturer"), 12);
+    term_cell(t, string(m, "model"), 20);
+    term_cell(t, string(m, "soc"), 12);
+    fprintf(t->out, " %6.2f ms (hardware says %6.2f, weight of its %lld sessions %.2f)\n",
+            json_number_value(json_object_get(m, "p90_ms")),
+            json_number_value(json_object_get(m, "prior_ms")), (long long)number(m, "sessions"),
+            json_number_value(json_object_get(m, "weight")));
+    fputs("          ", t->out);
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(m, "parts"), name, part)
+    {
+        fputc(' ', t->out);
+        term_text(t, name, 20);
+        fprintf(t->out, " %+.1f %%", 100 * expm1(json_number_value(part)));
+    }
+    fputc('\n', t->out);
+}
+
+static int tiers_models(int argc, char **argv)
+{
+    struct client_options client = {NULL, NULL};
+    const char *tier = NULL;
+    const struct cli_option options[] = {
+        OPT_CLIENT(&client), OPT_TEXT("tier", "TIER", &tier, "high, mid, low or untiered"),
+        OPT_END};
+    const struct cli_usage usage = {
+        "tiers models",
+        "[TEXT]",
+        "Prints device models, their tier, and what put each there. TEXT: part of a name.",
+        options,
+        0,
+        1};
+    const struct term t = term_on(stdout, 0);
+    struct cli_args args;
+    struct err err = {0};
+    char path[2048] = "/v1/tiers/models?limit=200";
+    json_t *out = NULL, *item;
+    size_t i;
+    int code;
+
+    if (!cli_parse(&usage, argc, argv, &args, &code))
+        return code;
+
+    char *q = client_escape(args.n ? args.at[0] : ""), *of = client_escape(tier ? tier : "");
+    size_t n = strlen(path);
+
+    if (q && *q)
+        n += (size_t)snprintf(path + n, sizeof path - n, "&q=%.600s", q);
+    if (of && *of)
+        snprintf(path + n, sizeof path - n, "&tier=%.100s", of);
+    free(q);
+    free(of);
+
+    struct client *c = client_open(&client, &err);
+    bool ok = c && client_get(c, path, &out, &err);
+
+    client_close(c);
+    if (!ok)
+        return cli_fail(&err);
+    json_array_foreach(json_object_get(out, "items"), i, item) put_model(&t, item);
+    json_decref(out);
+    return CLI_OK;
+}
+
+/* Import --------------------------------------------------------------------------------------- */
+
+static bool set_field(json_t *line, const char *name, const char *value, struct err *err)
+{
+    char *end;
+    long long v;
+
+    if (!*value)
+        return true;
+    if (strcmp(name, "manufacturer") == 0 || strcmp(name, "model") == 0 || strcmp(name, "soc") == 0)
+        return json_object_set_new(line, name, json_string(value)) == 0 ||
+               err_set(err, ERR_INVALID, "%s is no UTF-8", name);
+    errno = 0;
+    v = strtoll(value, &end, 10);
+    if (*end || errno || v < 0)
+        return err_set(err, ERR_INVALID, "%s: %.40s is no whole number", name, value);
+    return json_object_set_new(line, name, json_integer(v)) == 0;
+}
+
+static json_t *line_json(const struct csv_row *head, const struct csv_row *row, struct err *err)
+{
+    json_t *line = json_object();
+
+    if (row->n != head->n) {
+        err_set(err, ERR_INVALID, "%zu fields where the header has %zu", row->n, head->n);
+        json_decref(line);
+        return NULL;
+    }
+    for (size_t i = 0; i < row->n; i++)
+        if (!set_field(line, head->field[i], row->field[i], err)) {
+            json_decref(line);
+            return NULL;
+        }
+    return line;
+}
+
+/* Takes the items. */
+static bool send_lines(struct client *c, json_t *items, struct err *err)
+{
+    json_t *body = json_pack("{s:o}", "items", items);
+    bool ok = body && client_send(c, "PUT", "/v1/tiers/catalogue", body, NULL, err);
+
+    json_decref(body);
+    return ok;
+}
+
+static bool send_file(struct client *c, FILE *in, size_t *sent, struct err *err)
+{
+    struct csv csv = csv_over(in);
+    struct csv_row head = {0}, row = {0};
+    json_t *items = json_array();
+    bool ok = csv_next(&csv, &head, err) ||
+              (err->code == ERR_NONE && err_set(err, ERR_INVALID, "the file is empty"));
+
+    if (ok && strncmp(head.field[0], "\xEF\xBB\xBF", 3) == 0)
+        head.field[0] += 3; /* spreadsheets begin UTF-8 so */
+    while (ok && csv_next(&csv, &row, err)) {
+        json_t *line = line_json(&head, &row, err);
+
+        ok = line != NULL;
+        if (ok)
+            json_array_append_new(items, line);
+        if (ok && json_array_size(items) == LINES_AT_ONCE) {
+            *sent += LINES_AT_ONCE;
+            ok = send_lines(c, items, err);
+            items = json_array();
+        }
+    }
+    ok = ok && err->code == ERR_NONE;
+    if (ok && json_array_size(items)) {
+        *sent += json_array_size(items);
+        ok = send_lines(c, items, err);
+    } else {
+        json_decref(items);
+    }
+    if (!ok && !strstr(err->text, "line "))
+        fprintf(stderr, "framewatch: near line %zu of the file\n", csv.line);
+    csv_row_fini(&head);
+    csv_row_fini(&row);
+    return ok;
+}
+
+static int tiers_import(int argc, char **argv)
+{
+    struct client_options client = {NULL, NULL};
+    const struct cli_option options[] = {OPT_CLIENT(&client), OPT_END};
+    const struct cli_usage usage = {
+        "tiers import",
+        "FILE",
+        "Sends a device catalogue: CSV with a header naming manufacturer and model, and any of "
+        "soc, "
+        "ram_mb, cores, fast_cores, clusters, max_khz, width_px, height_px. Needs an admin key.",
+        options,
+        1,
+        1};
+    struct cli_args args;
+    struct err err = {0};
+    size_t sent = 0;
+    int code;
+    FILE *in;
+
+    if (!cli_parse(&usage, argc, argv, &args, &code))
+        return code;
+    in = fopen(args.at[0], "re");
+    if (!in) {
+        fprintf(stderr, "framewatch: %s: %s\n", args.at[0], strerror(errno));
+        return CLI_FAILED;
+    }
+
+    struct client *c = client_open(&client, &err);
+    bool ok = c && send_file(c, in, &sent, &err);
+
+    client_close(c);
+    fclose(in);
+    if (!ok)
+        return cli_fail(&err);
+    printf("%zu lines\n", sent);
+    return CLI_OK;
+}
+
+int cmd_tiers(int argc, char **argv)
+{
+    static const struct cli_command verbs[] = {
+        {"list", "print the tiers and their bounds", tiers_list},
+        {"models", "print device models and why they are in their tier", tiers_models},
+        {"import", "send a device catalogue (CSV)", tiers_import},
+    };
+
+    return cli_dispatch("framewatch tiers", verbs, sizeof verbs / sizeof *verbs, argc, argv);
+}
