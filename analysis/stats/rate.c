@@ -126,3 +126,23 @@ int64_t rate_expected_own(int64_t exposure, int64_t own_count, int64_t own_expos
         return -1;
     return llround(1e6 * (double)exposure * (double)own_count / (double)own_exposure);
 }
+
+bool rates_own_change(const struct rates *s, struct estimate *out)
+{
+    struct rate_totals t;
+    double squares = 0;
+
+    if (!rates_totals(s, &t))
+        return false;
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
+        double off = (double)s->count[g] - t.rate * (double)s->exposure[g];
+
+        squares += off * off;
+    }
+
+    double x = (double)t.count + 0.5, e = 1e-6 * (double)t.exposure + 0.5, least = 1 / x + 1 / e;
+    double var = t.g > 1 ? t.g / (t.g - 1.0) * squares / (x * x) : least;
+
+    *out = (struct estimate){log(x / e), var > least ? var : least, t.count, t.g};
+    return true;
+}

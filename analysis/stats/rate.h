@@ -55,3 +55,10 @@ int64_t rate_expected(int64_t exposure, int64_t model_count, int64_t model_expos
  * updates first. -1 if the past is too short to tell (under a quarter of the session): leave the
  * session out, its events too. */
 int64_t rate_expected_own(int64_t exposure, int64_t own_count, int64_t own_exposure);
+
+/* The paired check of counts: the new build's events against what its installs' own past expects
+ * (exposure: rate_expected_own, in 1e-6), each install being its own control. Sums before
+ * logarithms: a mean of ln rates of single installs would depend on how long each played. D = ln((x
+ * + 1/2) / (E + 1/2)), V = G/(G-1) sum (x_g - x/E E_g)^2 / (x + 1/2)^2 and at least 1/(x + 1/2) +
+ * 1/(E + 1/2). n is x; False without exposure or on a negative sum. */
+bool rates_own_change(const struct rates *s, struct estimate *out);

@@ -42,6 +42,7 @@ struct known {
 /* What one install showed of janks in one scene before the release. */
 struct jank_known {
     int64_t count, frames;
+    int64_t count_on[2], frames_on[2]; /* since, by build */
 };
 
 struct past {
@@ -214,6 +215,8 @@ static void compare(struct world *w, unsigned i, unsigned scene, unsigned arm, c
 
     sketch_merge(&slice->frames[arm], &s->sketch, 1);
     slice->sessions[arm]++;
+    w->janks[i][scene].count_on[arm] += s->janks;
+    w->janks[i][scene].frames_on[arm] += s->frames;
     if (janks >= 0)
         rates_add(&slice->rates[arm], a->group, s->janks, janks);
     if (!w->known[i][scene][0].x.weight)
@@ -322,6 +325,28 @@ static void pair_up(const struct world *w, unsigned tier, unsigned scene, unsign
     }
 }
 
+/* Janks of installs seen on both builds since the release. */
+static bool pair_up_janks(const struct world *w, unsigned tier, unsigned scene,
+                          struct estimate *out)
+{
+    struct rates now = {0};
+    int64_t installs = 0;
+
+    for (unsigned i = tier; i < w->installs; i += SIM_TIERS) {
+        const struct jank_known *k = &w->janks[i][scene];
+        int64_t expected = rate_expected_own(k->frames_on[1], k->count_on[0], k->frames_on[0]);
+
+        if (expected < 0)
+            continue;
+        rates_add(&now, w->install[i].group, k->count_on[1], expected);
+        installs++;
+    }
+    if (!rates_own_change(&now, out))
+        return false;
+    out->n = installs;
+    return true;
+}
+
 static void first(int64_t *at, bool now, int64_t sessions)
 {
     if (!*at && now)
@@ -344,6 +369,7 @@ static bool look_of(struct world *w, unsigned s, unsigned m, struct alert_look *
             return false;
         look->change = rr.ln_ratio;
         look->information = rr.information;
+        look->has_pairs = pair_up_janks(w, s / SIM_SCENES, s % SIM_SCENES, &look->pairs);
         return true;
     }
     pair_up(w, s / SIM_SCENES, s % SIM_SCENES, m, &pairs);

@@ -116,6 +116,38 @@ static void variance_of_ln_ratio_is_the_one_seen(void **state)
     assert_near(told / REPEATS / seen, 1, 0.3);
 }
 
+/* Installs that jank as before, their past being short and their time on the new build shorter or
+ * longer: how far from 0, and how far by its own account? */
+static void installs_against_their_own_past_show_no_change_that_is_not_there(void **state)
+{
+    struct rng r = rng_of(22, 0);
+    double d = 0, d2 = 0, told = 0;
+
+    (void)state;
+    for (int k = 0; k < REPEATS; k++) {
+        struct rates now = {0};
+        struct estimate e;
+
+        for (unsigned i = 0; i < 300; i++) {
+            unsigned group = (unsigned)(rng_next(&r) % INSTALL_GROUPS);
+            double own = 0.3 * rng_gamma(&r, 2) / 2; /* most have no event at all */
+            int64_t hours = 1 + i % 4;
+
+            rates_add(&now, group, rng_poisson(&r, own * (double)hours),
+                      rate_expected_own(hours, rng_poisson(&r, 3 * own), 3));
+        }
+        assert_true(rates_own_change(&now, &e));
+        d += e.mean;
+        d2 += e.mean * e.mean;
+        told += e.var;
+    }
+
+    double mean = d / REPEATS, seen = (d2 - d * mean) / (REPEATS - 1);
+
+    assert_near(mean, 0, 0.015);
+    assert_near(told / REPEATS / seen, 1, 0.3);
+}
+
 static void expected_events_are_shrunken_to_the_tier(void **state)
 {
     (void)state;
@@ -192,6 +224,7 @@ int main(void)
         cmocka_unit_test(bounds_of_a_ratio_are_those_of_its_share),
         cmocka_unit_test(arms_without_events_or_exposure_are_told),
         cmocka_unit_test(variance_of_ln_ratio_is_the_one_seen),
+        cmocka_unit_test(installs_against_their_own_past_show_no_change_that_is_not_there),
         cmocka_unit_test(expected_events_are_shrunken_to_the_tier),
         cmocka_unit_test(looks_come_at_doublings),
         cmocka_unit_test(labels_are_tried_in_order),
