@@ -13,7 +13,7 @@ bool queue_claim(struct db *db, const struct queue_policy *policy, struct arena 
 
     if (!db_all(db, Q_JOB_CLAIM,
                 DB_ARGS(db_i64(policy->clock_offset_ms), db_i64(policy->lease_ms),
-                        db_i64(policy->max_attempts)),
+                        db_i64(policy->max_attempts), db_i64(policy->last_app)),
                 &job_map, mem, &rows, err))
         return false;
     *found = rows.n > 0;

@@ -15,9 +15,11 @@ struct job {
 
 struct queue_policy {
     int64_t clock_offset_ms, lease_ms, max_attempts, backoff_ms, backoff_max_ms;
+    int64_t last_app; /* whose job was claimed last: the next app's turn is now */
 };
 
-/* The job due longest, *found = false if none is due. *job lives in mem. */
+/* Of the next app that has any, the job due longest; *found = false if none is due. *job lives in
+ * mem. */
 bool queue_claim(struct db *db, const struct queue_policy *policy, struct arena *mem,
                  struct job *job, bool *found, struct err *err) MUST_CHECK;
 

@@ -162,7 +162,7 @@ static bool sum_sketch(struct bytes stored, const struct sketch *delta, struct a
         *out = (struct bytes){(unsigned char *)arena_dup(mem, (const char *)text.at, text.len),
                               text.len};
     buf_fini(&text);
-    return (ok && out->at) || err_set(err, ERR_INTERNAL, "sketch: out of memory");
+    return (ok && out->at) || err_set(err, ERR_TOO_BIG, "sketch: out of memory");
 }
 
 struct locked {

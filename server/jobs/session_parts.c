@@ -40,6 +40,26 @@ bool parts_list(struct db *db, int64_t shard, const unsigned char session_id[16]
     return true;
 }
 
+int64_t parts_first_us(const struct stored_parts *parts)
+{
+    int64_t first = parts->at[0].received_us;
+
+    for (size_t i = 1; i < parts->n; i++)
+        if (parts->at[i].received_us < first)
+            first = parts->at[i].received_us;
+    return first;
+}
+
+int64_t parts_first_day(const struct stored_parts *parts)
+{
+    int64_t first = parts->at[0].upload_day;
+
+    for (size_t i = 1; i < parts->n; i++)
+        if (parts->at[i].upload_day < first)
+            first = parts->at[i].upload_day;
+    return first;
+}
+
 static int order(const struct stored_part *a, const struct stored_part *b)
 {
     if (a->part != b->part)

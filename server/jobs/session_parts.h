@@ -24,6 +24,10 @@ bool parts_list(struct db *db, int64_t shard, const unsigned char session_id[16]
                 size_t room, struct arena *mem, struct stored_parts *out,
                 struct err *err) MUST_CHECK;
 
+/* When the first of them came, and on which day; of at least one. */
+int64_t parts_first_us(const struct stored_parts *parts);
+int64_t parts_first_day(const struct stored_parts *parts);
+
 /* Adds one at its place; the list must have room. */
 void parts_add(struct stored_parts *parts, const struct stored_part *part);
 

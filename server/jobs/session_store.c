@@ -59,6 +59,7 @@ static const struct db_col before_cols[] = {
     DB_COL(session_before, tier),           DB_COL(session_before, analysis_version),
     DB_COL(session_before, bounds_version), DB_COL(session_before, contribution),
     DB_COL(session_before, tally),          DB_COL(session_before, install_hash),
+    DB_COL(session_before, files),
 };
 static const struct db_map before_map = DB_MAP(session_before, before_cols);
 
@@ -213,6 +214,105 @@ bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows
         out->n++;
     }
     return !arena_full(mem) || out_of_memory(err);
+}
+
+bool stack_rows_alike(const struct stack_rows *a, const struct stack_rows *b)
+{
+    return a->version_code == b->version_code && strcmp(a->platform, b->platform) == 0 &&
+           strcmp(a->version_name, b->version_name) == 0 && strcmp(a->build_uid, b->build_uid) == 0;
+}
+
+struct joined_stack {
+    struct bytes hash;
+    const char *json;
+    int64_t managed;
+};
+struct joined_module {
+    const char *debug_id, *name;
+    int64_t system;
+};
+
+static int by_joined_hash(const void *a, const void *b)
+{
+    const struct joined_stack *x = a, *y = b;
+
+    return memcmp(x->hash.at, y->hash.at, x->hash.len);
+}
+
+static int by_joined_id(const void *a, const void *b)
+{
+    const struct joined_module *x = a, *y = b;
+
+    return strcmp(x->debug_id, y->debug_id);
+}
+
+static void put_joined_stacks(struct joined_stack *list, size_t n, struct stack_rows *out)
+{
+    qsort(list, n, sizeof *list, by_joined_hash);
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_joined_hash(&list[i - 1], &list[i]) == 0)
+            continue;
+        out->hash[out->n] = list[i].hash;
+        out->json[out->n] = list[i].json;
+        out->managed[out->n++] = list[i].managed;
+    }
+}
+
+static void put_joined_modules(struct joined_module *list, size_t n, struct stack_rows *out)
+{
+    qsort(list, n, sizeof *list, by_joined_id);
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_joined_id(&list[i - 1], &list[i]) == 0)
+            continue;
+        out->debug_id[out->n_modules] = list[i].debug_id;
+        out->module[out->n_modules] = list[i].name;
+        out->system[out->n_modules++] = list[i].system;
+    }
+}
+
+static bool join_rows(const struct stack_rows *const *rows, size_t n, struct arena *mem,
+                      struct stack_rows *out)
+{
+    size_t stacks = 0, modules = 0, s = 0, m = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        stacks += rows[i]->n;
+        modules += rows[i]->n_modules;
+    }
+
+    struct joined_stack *stack = arena_array(mem, stacks, sizeof *stack);
+    struct joined_module *module = arena_array(mem, modules, sizeof *module);
+
+    *out = *rows[0];
+    out->hash = arena_array(mem, stacks, sizeof *out->hash);
+    out->json = arena_array(mem, stacks, sizeof *out->json);
+    out->managed = arena_array(mem, stacks, sizeof *out->managed);
+    out->debug_id = arena_array(mem, modules, sizeof *out->debug_id);
+    out->module = arena_array(mem, modules, sizeof *out->module);
+    out->system = arena_array(mem, modules, sizeof *out->system);
+    out->n = out->n_modules = 0;
+    if (arena_full(mem))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < rows[i]->n; k++)
+            stack[s++] =
+                (struct joined_stack){rows[i]->hash[k], rows[i]->json[k], rows[i]->managed[k]};
+        for (size_t k = 0; k < rows[i]->n_modules; k++)
+            module[m++] = (struct joined_module){rows[i]->debug_id[k], rows[i]->module[k],
+                                                 rows[i]->system[k]};
+    }
+    put_joined_stacks(stack, s, out);
+    put_joined_modules(module, m, out);
+    return true;
+}
+
+bool stack_rows_join(const struct stack_rows *const *rows, size_t n, struct arena *mem,
+                     struct stack_rows *out, struct err *err)
+{
+    *out = (struct stack_rows){0};
+    if (n == 1)
+        *out = *rows[0];
+    return n < 2 || join_rows(rows, n, mem, out) || out_of_memory(err);
 }
 
 /* Whether the session's build is the one the part's managed stacks belong to. */
@@ -510,26 +610,6 @@ static int64_t last_part_us(const struct stored_parts *parts)
     return last;
 }
 
-static int64_t first_part_us(const struct stored_parts *parts)
-{
-    int64_t first = parts->at[0].received_us;
-
-    for (size_t i = 1; i < parts->n; i++)
-        if (parts->at[i].received_us < first)
-            first = parts->at[i].received_us;
-    return first;
-}
-
-static int64_t first_day(const struct stored_parts *parts)
-{
-    int64_t first = parts->at[0].upload_day;
-
-    for (size_t i = 1; i < parts->n; i++)
-        if (parts->at[i].upload_day < first)
-            first = parts->at[i].upload_day;
-    return first;
-}
-
 struct row_texts {
     const char **scenes;
     size_t n_scenes;
@@ -569,7 +649,7 @@ static bool store_row(struct db *db, const struct session_change *c, const struc
         DB_ARGS(db_i64(c->shard), db_uuid(c->id), db_i64(c->app), db_i64(key->day),
                 db_i64(key->build_id), db_i64(key->model_id), db_i64(key->tier),
                 db_bytes(install.at, install.len), db_text(c->final ? "final" : "open"),
-                db_i64(s->header.wall_start_ms), db_i64(first_part_us(&c->parts)),
+                db_i64(s->header.wall_start_ms), db_i64(parts_first_us(&c->parts)),
                 db_i64(last_part_us(&c->parts)), db_i64(ANALYSIS_VERSION), db_i64(BOUNDS_VERSION),
                 db_i64((int64_t)s->n_parts), db_bool(s->ended), db_i64(i64(s->end_us)),
                 db_i64(i32(s->header.environment)), db_bool(r->excluded), db_bool(r->from_summary),
@@ -692,7 +772,7 @@ static bool place(struct db *db, const struct session_change *c, const struct ro
                   struct arena *mem, struct contributions *sums, struct err *err)
 {
     const struct placement_key key = {
-        is->build_id, is->model_id, is->tier, first_part_us(&c->parts), c->shard, is->install};
+        is->build_id, is->model_id, is->tier, parts_first_us(&c->parts), c->shard, is->install};
     struct buf text;
 
     if (!c->final)
@@ -752,8 +832,8 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
         return false;
 
     /* the tier its model has now; when that changes, the job 'tiers' moves the session */
-    const struct rollup_key is = {names.build_id, names.model_id, names.tier, first_day(&c->parts),
-                                  c->parts.at[0].install_hash};
+    const struct rollup_key is = {names.build_id, names.model_id, names.tier,
+                                  parts_first_day(&c->parts), c->parts.at[0].install_hash};
 
     return place(db, c, &is, mem, &sums, err) && store_stacks(db, c, is.build_id, stacks, err) &&
            store_row(db, c, &is, sums.stored, tally, mem, err) && clear_events(db, c, err) &&
@@ -763,4 +843,18 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
            rollup_apply(db, c->shard, b->exists ? &was : &is, &sums.before, &is, &sums.now, mem,
                         err) &&
            store_tally(db, c, &was, &is, tally, err);
+}
+
+bool session_store_beyond(struct db *db, const struct session_change *c, struct err *err)
+{
+    static const char *const reason = "session_too_big";
+    int64_t left_out = (int64_t)(c->parts.n - c->used);
+    const struct refusal now = {reason, "", left_out};
+
+    return db_exec(db, Q_SESSION_STORE_BEYOND,
+                   DB_ARGS(db_i64(c->shard), db_uuid(c->id), db_i64(last_part_us(&c->parts)),
+                           db_i64(left_out)),
+                   err) &&
+           quarantine_set(db, c->app, "session", c->id, c->before.day, &reason, 1, &now, 1, err) &&
+           store_finish(db, c, c->before.day, err);
 }

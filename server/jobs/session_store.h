@@ -14,6 +14,7 @@ struct session_before { /* the session's row before this change */
     bool exists, final;
     int64_t day, build_id, model_id, tier, analysis_version, bounds_version;
     struct bytes contribution, tally, install_hash;
+    int64_t files; /* that were in it */
 };
 
 struct session_change {
@@ -21,8 +22,9 @@ struct session_change {
     const unsigned char *id;
     struct session_before before;
     struct stored_parts parts;
-    size_t used; /* the first so many of parts are in the session */
-    bool final;  /* from now on */
+    int64_t first_us, first_day; /* of its files before this change */
+    size_t used;                 /* the first so many of parts are in the session */
+    bool final;                  /* from now on */
     struct session session;
     struct session_result result;
 };
@@ -46,6 +48,16 @@ struct stack_rows {
 };
 bool stack_rows_of(const struct part *part, struct arena *mem, struct stack_rows *out,
                    struct err *err) MUST_CHECK;
+
+/* One list of several; all alike. Empty if n is 0. */
+bool stack_rows_join(const struct stack_rows *const *rows, size_t n, struct arena *mem,
+                     struct stack_rows *out, struct err *err) MUST_CHECK;
+/* They belong to one build, so they may be joined. */
+bool stack_rows_alike(const struct stack_rows *a, const struct stack_rows *b);
+
+/* More files were registered, all of them left out: only that is noted. */
+bool session_store_beyond(struct db *db, const struct session_change *c,
+                          struct err *err) MUST_CHECK;
 
 bool session_store(struct db *db, const struct session_change *c, const struct stack_rows *stacks,
                    struct arena *mem, struct err *err) MUST_CHECK;

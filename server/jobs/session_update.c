@@ -18,6 +18,10 @@ bool session_open(struct job_run *run, const unsigned char id[16], size_t room,
     if (!db_exec(run->db, Q_SESSION_STORE_LOCK, DB_ARGS(db_i64(shard), db_uuid(id)), err) ||
         !parts_list(run->db, shard, id, false, room, run->mem, &c.parts, err))
         return false;
+    if (c.parts.n) {
+        c.first_us = parts_first_us(&c.parts);
+        c.first_day = parts_first_day(&c.parts);
+    }
     /* a session has a row if and only if it has files */
     if (c.parts.n && !session_read_before(run->db, shard, id, run->mem, &c.before, err))
         return false;
@@ -25,6 +29,12 @@ bool session_open(struct job_run *run, const unsigned char id[16], size_t room,
         return err_set(err, ERR_DB, "the session was removed by retention at this moment");
     *out = c;
     return true;
+}
+
+bool session_is_current(const struct session_change *c)
+{
+    return c->before.analysis_version == ANALYSIS_VERSION &&
+           c->before.bounds_version == BOUNDS_VERSION;
 }
 
 /* How many of the first files are within max_session_bytes and MAX_SESSION_FILES; at least one. */
@@ -38,6 +48,20 @@ static size_t within_limits(const struct stored_parts *parts, size_t max)
             break;
     }
     return n;
+}
+
+bool session_is_full(struct job_run *run, struct session_change *c)
+{
+    c->used = within_limits(&c->parts, run->config->max_session_bytes);
+    c->final = c->before.final;
+    return c->before.exists && session_is_current(c) && c->used < c->parts.n &&
+           c->before.files == (int64_t)c->used && parts_first_us(&c->parts) == c->first_us &&
+           parts_first_day(&c->parts) == c->first_day;
+}
+
+bool session_leaves_out(const struct session_change *c, const struct stored_part *part)
+{
+    return part && (size_t)(part - c->parts.at) >= c->used;
 }
 
 static void forget_decoded(struct stored_parts *parts, struct arena *work)

@@ -137,6 +137,39 @@ static void the_job_due_longest_is_claimed_first_and_each_once(void **state)
     db_close(other);
 }
 
+static void add_app_job(int64_t app, int number)
+{
+    add_job("part", number);
+    pg_sql(conninfo, "UPDATE job SET app_id = %lld WHERE ref = lpad(to_hex(%d), 32, '0')::uuid",
+           (long long)app, number);
+}
+
+static void apps_take_turns_however_much_one_has_to_do(void **state)
+{
+    static const int64_t turns[] = {1, 3, 4, 1, 4, 1, 4, 1, 1};
+    struct queue_policy turn = policy;
+    struct job job;
+
+    (void)state;
+    for (int i = 1; i <= 5; i++)
+        add_app_job(1, i);
+    add_app_job(2, 10); /* is not due */
+    pg_sql(conninfo, "UPDATE job SET run_after = now() + interval '1 day' WHERE app_id = 2");
+    add_app_job(3, 20);
+    for (int i = 30; i < 33; i++)
+        add_app_job(4, i);
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        assert_true(claim(db, &turn, &job));
+        assert_int_equal(job.app_id, turns[i]);
+        turn.last_app = job.app_id;
+    }
+    assert_false(claim(db, &turn, &job));
+    turn.clock_offset_ms = 25 * HOUR_MS; /* the leases are over, and what was not due is */
+    turn.last_app = 1;
+    assert_true(claim(db, &turn, &job));
+    assert_int_equal(job.app_id, 2);
+}
+
 static void a_claim_in_the_making_is_passed_over_not_waited_for(void **state)
 {
     PGconn *holder = PQconnectdb(conninfo);
@@ -574,6 +607,125 @@ static void parts_past_a_jobs_memory_are_left_out_in_any_order(void **state)
     assert_left_out_alike(18, 60, &config);
 }
 
+/* Small files of one session, those of `from` to `to`, in that order or backwards. */
+static void put_small(uint64_t id, int from, int to, const char *version)
+{
+    struct session_builder *b = sb_new(id);
+    int step = from < to ? 1 : -1;
+
+    b->version_name = version;
+    for (int part = from; part != to; part += step) {
+        struct test_upload u = {
+            .app = 1, .install = "phone", .received_us = (int64_t)(id * 1000) + part};
+
+        sb_part(b, (uint32_t)part, (uint64_t)part * SECOND);
+        sb_steady(b, (uint64_t)part * SECOND, 20, 16660);
+        u.bytes = sb_bytes(b, &u.n);
+        snprintf((char *)u.id, sizeof u.id, "u%llu %d", (unsigned long long)id, part);
+        put_upload(conninfo, &u);
+    }
+    sb_free(b);
+}
+
+static void count_parts(void *user, const char *line)
+{
+    *(unsigned *)user += strstr(line, "kind=part ") != NULL;
+}
+
+/* The rows of 40 small files among those of another session, drained after every `at_once`. */
+static char *many_small_files(int at_once, unsigned *analyses)
+{
+    char *dump;
+
+    teardown(NULL);
+    setup(NULL);
+    config.log = count_parts;
+    config.log_user = analyses;
+    for (int i = 0; i < 40; i += at_once) {
+        put_small(40, i, i + at_once, "1.0.0");
+        put_small(41, i / 4, (i + at_once) / 4, "1.0.0");
+        drain(&config);
+    }
+    drain_all(&config);
+    dump = dump_results(conninfo);
+    return dump;
+}
+
+static void small_files_of_a_session_are_analysed_together(void **state)
+{
+    unsigned together = 0, apart = 0;
+    char *a, *b;
+
+    (void)state;
+    a = many_small_files(40, &together);
+    assert_int_equal(pg_i64(conninfo, "SELECT sum(n_parts) FROM session"), 50);
+    b = many_small_files(4, &apart);
+    assert_string_equal(a, b);
+    assert_in_range(together, 2, 25);
+    free(a);
+    free(b);
+}
+
+static void a_file_that_comes_along_and_is_bad_harms_no_other(void **state)
+{
+    unsigned analyses = 0;
+
+    (void)state;
+    config.log = count_parts;
+    config.log_user = &analyses;
+    config.max_attempts = 2;
+    put_small(42, 0, 30, "1.0.0");
+    pg_sql(conninfo, "UPDATE upload_chunk SET bytes = set_byte(bytes, 20, get_byte(bytes, 20) # 1) "
+                     "WHERE upload_id = encode('u42 20'::bytea || '\\x00000000000000000000', "
+                     "'hex')::uuid");
+    drain(&config);
+    assert_int_equal(pg_i64(conninfo, "SELECT n_parts FROM session"), 29);
+    assert_int_equal(pg_i64(conninfo,
+                            "SELECT count(*) FROM job WHERE state = 'dead' AND last_error "
+                            "LIKE '%%CRC%%'"),
+                     1);
+    assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM job WHERE kind = 'part'"), 1);
+}
+
+/* Past the cap of 256: what came first, what is only counted, and what drives out others. */
+static void files_past_the_number_a_session_may_have_are_left_out_in_any_order(void **state)
+{
+    char *dumps[3];
+
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        teardown(NULL);
+        setup(NULL);
+        if (how == 0)
+            put_small(43, 0, 270, "1.0.0");
+        if (how == 1) { /* those past the cap one by one */
+            put_small(43, 0, 258, "1.0.0");
+            for (int i = 258; i < 270; i++) {
+                drain(&config);
+                put_small(43, i, i + 1, "1.0.0");
+            }
+        }
+        if (how == 2) {
+            put_small(43, 269, 200, "1.0.0");
+            drain(&config);
+            put_small(43, 200, -1, "1.0.0");
+        }
+        drain(&config);
+        assert_int_equal(pg_i64(conninfo, "SELECT n_parts FROM session"), 256);
+        assert_int_equal(pg_i64(conninfo, "SELECT count FROM quarantine WHERE reason = "
+                                          "'session_too_big'"),
+                         14);
+        assert_int_equal(pg_i64(conninfo, "SELECT detail -> 'files' -> 'left_out' FROM session"),
+                         14);
+        drain_all(&config);
+        dumps[how] = dump_results(conninfo);
+    }
+    assert_string_equal(dumps[0], dumps[1]);
+    assert_string_equal(dumps[0], dumps[2]);
+    for (int how = 0; how < 3; how++)
+        free(dumps[how]);
+}
+
 /* Any allocation of a job may fail: the file is refused as a whole, or in the session as a whole.
  */
 static void a_job_out_of_memory_at_any_point_leaves_no_partial_row(void **state)
@@ -589,7 +741,7 @@ static void a_job_out_of_memory_at_any_point_leaves_no_partial_row(void **state)
     sb_crash(b, 29 * SECOND, 11, "SIGSEGV", 0);
     put_built(1, 1, b);
     for (size_t nth = 1; !done; nth += 1 + nth / 40) {
-        struct queue_policy again = {0, 60000, 1000000, 0, 0};
+        struct queue_policy again = {.lease_ms = 60000, .max_attempts = 1000000};
         struct job_run run = {.db = db, .config = &config, .mem = job_mem, .work = work};
         enum job_outcome outcome;
         struct err err;
@@ -863,6 +1015,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_job_due_longest_is_claimed_first_and_each_once),
+        TEST(apps_take_turns_however_much_one_has_to_do),
         TEST(a_claim_in_the_making_is_passed_over_not_waited_for),
         TEST(a_job_is_not_due_before_its_time),
         TEST(a_lease_that_ran_out_is_claimed_again_and_the_first_holder_told),
@@ -881,6 +1034,9 @@ int main(void)
         TEST(a_deleted_upload_leaves_no_session),
         TEST(parts_past_what_a_session_may_hold_are_left_out_in_any_order),
         TEST(parts_past_a_jobs_memory_are_left_out_in_any_order),
+        TEST(small_files_of_a_session_are_analysed_together),
+        TEST(a_file_that_comes_along_and_is_bad_harms_no_other),
+        TEST(files_past_the_number_a_session_may_have_are_left_out_in_any_order),
         TEST(a_job_out_of_memory_at_any_point_leaves_no_partial_row),
         TEST(a_part_for_a_session_whose_uploads_are_past_retention_is_too_late),
         TEST(a_session_loads_as_it_was_analysed),
