@@ -196,7 +196,6 @@ static const char *want_body(const struct ticket_want *w, struct arena *mem, str
     put_line(&b, mem, "owner", w->owner, NAME_MAX_BYTES);
     put_labels(&b, mem, w);
     put_line(&b, mem, "url", w->url, URL_MAX);
-    put_line(&b, mem, "comment_id", w->comment_id, TICKET_KEY_MAX);
     return finish(&b, mem, err);
 }
 

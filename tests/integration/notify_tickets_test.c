@@ -185,6 +185,29 @@ static void jira_server_speaks_another_dialect(void **state)
     assert_true(holds(f, "jira", 0, "\"name\":\"alice\""));
 }
 
+static void wanting_the_same_again_is_no_new_version(void **state)
+{
+    static const char *const ids[] = {"verdict", "episode 1", ""};
+    struct notify_fixture *f = *state;
+    struct ticket_want w = want("body");
+
+    notify_tracker(f, "gitlab");
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 3; i++) {
+            w.comment_id = ids[i];
+            w.comment = "text";
+            notify_want(f, &w);
+        }
+    assert_int_equal(pg_i64(f->conninfo, "SELECT wanted_version FROM ticket"), 3);
+    notify_settle(f);
+    assert_int_equal(comments(f, "gitlab"), 2);
+    for (int i = 0; i < 3; i++) {
+        w.comment_id = ids[i];
+        notify_want(f, &w);
+    }
+    assert_int_equal(pg_i64(f->conninfo, "SELECT wanted_version FROM ticket"), 3);
+}
+
 /* Answers that never came -----------------------------------------------------------------------
  */
 
@@ -569,6 +592,7 @@ int main(void)
         T(a_ticket_lives_the_same_life_in_jira),
         T(a_ticket_lives_the_same_life_in_tapd),
         T(jira_server_speaks_another_dialect),
+        T(wanting_the_same_again_is_no_new_version),
         T(a_lost_answer_files_no_second_ticket_in_gitlab),
         T(a_lost_answer_files_no_second_ticket_in_github),
         T(a_lost_answer_files_no_second_ticket_in_jira),
