@@ -3,11 +3,11 @@
  *
  * Compiles as C99 and as C++98 or later; includes only <stddef.h> and <stdint.h>.
  *
- * Threads. fw_start, fw_stop, fw_frame, fw_consent, fw_reset_install_id and fw_delete_data belong
- * to the game's own (main) thread: the one whose frames are measured and whose stack is taken while
- * a frame is long. All other calls may come from any thread. fw_frame takes no lock, allocates
- * nothing and makes no system call but the clock's vDSO read. Nothing here blocks on disk or
- * network, but for fw_start, which makes the storage folder and reads the install id, fw_stop,
+ * Threads. fw_start, fw_stop, fw_frame, fw_hud, fw_consent, fw_reset_install_id and fw_delete_data
+ * belong to the game's own (main) thread: the one whose frames are measured and whose stack is
+ * taken while a frame is long. All other calls may come from any thread. fw_frame takes no lock,
+ * allocates nothing and makes no system call but the clock's vDSO read. Nothing here blocks on disk
+ * or network, but for fw_start, which makes the storage folder and reads the install id, fw_stop,
  * which waits for the last slice to be written, and the three calls about consent and deletion,
  * which may do both; the SDK's own low-priority threads do all other such work.
  *
@@ -197,6 +197,24 @@ FW_API void fw_reset_install_id(fw_context *fw);
 /* fw_consent(fw, 0), and the server is asked to delete what it has of this install: now, or when
  * the network is back, at later launches if need be. */
 FW_API void fw_delete_data(fw_context *fw);
+
+#define FW_HUD_FRAMES 120
+
+/* Figures of this moment, for a display in the game. -1: unknown. */
+typedef struct fw_hud_figures {
+    size_t size;                      /* sizeof(fw_hud_figures), set by the caller */
+    uint32_t frame_us[FW_HUD_FRAMES]; /* the last frame times, oldest first */
+    size_t n_frames;
+    int32_t fps_milli;                                /* over the frames of the last second */
+    int64_t janks;                                    /* of the session, over 100 ms */
+    int32_t process_cpu_permille, total_cpu_permille; /* of all cores together */
+    int64_t memory_kb; /* PSS if known, else RSS; as at the last look, a few seconds ago */
+    int32_t gpu_time_us;
+    int32_t temperature_millicelsius; /* skin if known, else battery */
+} fw_hud_figures;
+/* Belongs to the main thread; takes no lock, allocates nothing, makes no system call. 0: no session
+ * runs, all is unknown. */
+FW_API int fw_hud(fw_context *fw, fw_hud_figures *out);
 
 /* The session's id: 32 hex digits and a NUL. Show it in crash reports and support forms. "" if
  * NULL or without consent. */

@@ -169,6 +169,7 @@ static void set_up_threads(struct fw_context *fw, const fw_options *o)
     r->uploader = &fw->uploader;
     r->crash = &fw->crash;
     atomic_store(&fw->crash.fd, -1);
+    fw->uploader.fd = -1;
     r->store = &fw->store;
     r->log = w->log = &fw->log;
     r->options = o;
@@ -562,6 +563,30 @@ void fw_gpu_time(fw_context *fw, uint32_t gpu_us)
         return;
     atomic_store_explicit(&fw->recorder.gpu_time_us, gpu_us, memory_order_relaxed);
     leave(fw);
+}
+
+int fw_hud(fw_context *fw, fw_hud_figures *out)
+{
+    fw_hud_figures f = {.fps_milli = -1,
+                        .janks = -1,
+                        .process_cpu_permille = -1,
+                        .total_cpu_permille = -1,
+                        .memory_kb = -1,
+                        .gpu_time_us = -1,
+                        .temperature_millicelsius = -1};
+    bool live = enter(fw);
+
+    if (live) {
+        uint32_t gpu = atomic_load_explicit(&fw->recorder.gpu_time_us, memory_order_relaxed);
+
+        fw_ring_figures(&fw->hook.ring, &f);
+        fw_board_read(&fw->recorder.board, &f);
+        f.gpu_time_us = gpu ? (int32_t)gpu : -1;
+        leave(fw);
+    }
+    f.size = out->size < sizeof f ? out->size : sizeof f;
+    memcpy(out, &f, f.size);
+    return live;
 }
 
 void fw_feedback(fw_context *fw, const char *category, const char *text)

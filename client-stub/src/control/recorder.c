@@ -317,8 +317,10 @@ static void note_long_frame(struct fw_recorder *r, uint64_t began_ns, uint64_t d
 {
     if (duration_ns > earlier(JANK_NS, r->config.jank_stack_ms * MS))
         fw_jank_log_add(&r->janks, &r->slice, began_ns, duration_ns);
-    if (duration_ns > JANK_NS)
+    if (duration_ns > JANK_NS) {
+        fw_board_jank(&r->board);
         begin_burst(r, began_ns, now);
+    }
 }
 
 static void take_frame(struct fw_recorder *r, uint64_t slot, uint64_t now)
@@ -424,6 +426,7 @@ static void look(struct fw_recorder *r, uint64_t now, bool burst, bool record)
         if (h.charging != FW_ABSENT)
             fw_uploader_charging(r->uploader, h.charging == 1);
     }
+    fw_board_hardware(&r->board, &h);
     fw_jank_log_look(&r->janks, &h, record);
 }
 
@@ -762,6 +765,7 @@ bool fw_recorder_prepare(struct fw_recorder *r)
     fw_summary_init(&r->summary);
     r->background = fw_hook_is_blocked_by(r->hook, FW_BLOCK_BACKGROUND);
     fw_jank_log_init(&r->janks, r->desk, r->who->start_ns);
+    fw_board_init(&r->board);
     return fw_slice_init(&r->slice) && fw_waker_init(&r->waker);
 }
 

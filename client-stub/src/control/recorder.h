@@ -16,6 +16,7 @@
 #include "src/collect/environment.h"
 #include "src/collect/frame.h"
 #include "src/control/config.h"
+#include "src/control/hud.h"
 #include "src/control/jank_log.h"
 #include "src/control/summary.h"
 #include "src/control/watchdog.h"
@@ -53,6 +54,7 @@ struct fw_recorder {
     struct fw_config base;
     const fw_options *options;    /* the game's callbacks */
     _Atomic uint32_t gpu_time_us; /* of a recent frame, 0 unknown */
+    struct fw_board board;        /* what a display shows */
     size_t memory_bytes;          /* of the whole SDK */
     bool keep_crash;              /* told before the stop: what the crash file holds is true */
     struct fw_device_facts device;
