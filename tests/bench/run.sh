@@ -3,6 +3,7 @@
 # Prints figures and ratios; never fails for a slow machine, only when a bench cannot run.
 #   tests/bench/run.sh [accept|analysis|hook|timeline|api …]     all of these
 #   tests/bench/run.sh symbols retrace       beside their peers; these fetch a debug file of 100 MB
+#   tests/bench/run.sh families              against planted causes, and beside a text pipeline
 # FW_BENCH_SECONDS: of each accept run (10). Needs Debian 12 and Node >= 20 for the accept path's peer.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -148,6 +149,7 @@ for bench in "${what[@]}"; do
     api) bench_program 'questions over HTTP' api_bench ;;
     symbols) tests/bench/symbols.sh "$bin/server/framewatch" ;;
     retrace) FW_BUILD=$bin tests/bench/retrace.sh ;;
+    families) tests/bench/families.sh "$bin/tests/families_bench" ;;
     *) echo "no such bench: $bench" >&2; exit 2 ;;
     esac
 done

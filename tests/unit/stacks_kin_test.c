@@ -281,6 +281,28 @@ static void crashes_have_no_kin_among_janks(void **state)
     end(&k);
 }
 
+static void running_out_of_memory_is_told(void **state)
+{
+    struct kinship k = {0};
+    struct err err;
+    size_t nth = 1;
+
+    (void)state;
+    add(&k, "abcdefg.", 100);
+    add(&k, "acdefg.", 20);
+    k.mem = arena_new(1 << 24);
+    for (;; nth++) {
+        arena_fail_at(k.mem, nth);
+        if (kin_find(k.members, k.n, k.mem, &k.joins, &k.n_joins, &err))
+            break;
+        assert_int_equal(err.code, ERR_TOO_BIG);
+        arena_reset(k.mem);
+    }
+    assert_true(nth > 5);
+    assert_int_equal(k.n_joins, 1);
+    end(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +316,7 @@ int main(void)
         cmocka_unit_test(half_of_a_familys_weight_must_be_kin),
         cmocka_unit_test(the_order_of_members_does_not_matter),
         cmocka_unit_test(crashes_have_no_kin_among_janks),
+        cmocka_unit_test(running_out_of_memory_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
