@@ -82,7 +82,7 @@ static void save_state(struct fw_uploader *u)
 
 static void close_current(struct fw_uploader *u)
 {
-    if (u->current[0] && u->fd >= 0)
+    if (u->fd >= 0)
         close(u->fd);
     u->fd = -1;
     u->current[0] = 0;
