@@ -107,7 +107,7 @@ unit_programs() {
 }
 
 stage_dev() {
-    build dev && suite dev 'unit|integration|fuzz'
+    build dev && suite dev 'unit|integration|fuzz|gl'
 }
 
 # The public header alone, as C99 and C++98, pedantic; the SDK built without the rest.
