@@ -586,14 +586,14 @@ static void make_known(struct api *api, int code)
                                     .body = body});
 }
 
-/* n sessions of a build, each of its own install; with the jank or without. */
-static void play_build(struct api *api, int code, int n, bool jank)
+/* n sessions of a build, each of its own install, with so many janks. */
+static void play_build(struct api *api, int code, int n, size_t janks)
 {
     for (int i = 0; i < n; i++) {
         char install[32];
 
         snprintf(install, sizeof install, "phone %d", i);
-        play_in(api, (uint64_t)(code * 1000 + i), install, (const int[]){LOAD}, jank ? 1 : 0,
+        play_in(api, (uint64_t)(code * 1000 + i), install, (const int[]){LOAD, LOAD}, janks,
                 "frost", (uint64_t)code);
     }
     make_known(api, code);
@@ -605,15 +605,15 @@ static void judges_a_fix_at_its_looks_only(void **state)
     char id[40], path[96];
     json_t *v, *pair;
 
-    play_build(api, 100, 50, true);
-    play_build(api, 101, 20, false);
+    play_build(api, 100, 40, 2);
+    play_build(api, 101, 20, 0);
     snprintf(id, sizeof id, "%s",
              api_text(item(api_get(api, 0, ROLE_READ, 200, "/v1/families"), 0), "id"));
     snprintf(path, sizeof path, "/v1/families/%s/verdicts", id);
     run_job(api, "verdicts");
     /* fewer than 20 expected: sessions without the jank are shorter */
     assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "%s", path)), 0);
-    play_build(api, 101, 60, false);
+    play_build(api, 101, 60, 0);
     run_job(api, "verdicts");
     v = api_get(api, 0, ROLE_READ, 200, "%s", path);
     assert_int_equal(items(v), 1);
@@ -653,7 +653,7 @@ static void files_the_top_families_once_and_reopens_them(void **state)
     put_rules(api, 200,
               "{\"tickets\": {\"top\": 1}, \"owners\": [{\"field\": \"keyword\","
               " \"pattern\": \"Level\", \"owner\": \"world\"}]}");
-    play_build(api, 100, 2, true);
+    play_build(api, 100, 2, 1);
     PLAY(api, 9, "b", RENDER);
     run_job(api, "tickets");
     assert_int_equal(ticket_i64(api, "count(*)"), 1); /* the top one alone */
@@ -674,7 +674,7 @@ static void files_the_top_families_once_and_reopens_them(void **state)
     play_in(api, 56, "d", (const int[]){LOAD}, 1, "frost", 100);
     run_job(api, "tickets");
     assert_int_equal(ticket_i64(api, "episode"), 0);
-    play_build(api, 101, 2, true);
+    play_build(api, 101, 2, 1);
     run_job(api, "tickets");
     assert_int_equal(ticket_i64(api, "episode"), 1);
     wanted = pg_rows(api->conninfo, "SELECT body FROM ticket_comment");
@@ -684,6 +684,82 @@ static void files_the_top_families_once_and_reopens_them(void **state)
     run_job(api, "tickets"); /* not twice */
     assert_int_equal(ticket_i64(api, "episode"), 1);
     assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM ticket_comment"), 1);
+}
+
+/* The tool ---------------------------------------------------------------------------------------
+ */
+
+/* What `framewatch` prints, with the exit code as its last line; free(). */
+static char *tool(struct api *api, const char *input, const char *args)
+{
+    char command[1024];
+    struct buf out;
+    size_t n;
+    FILE *pipe;
+
+    snprintf(command, sizeof command,
+             "printf '%%s' '%s' | FW_URL='%s' FW_KEY='%s' NO_COLOR=1 " FW_BINARY_DIR
+             "/server/framewatch %s 2>&1; echo \"exit $?\"",
+             input, api->base, api->key[0][ROLE_ADMIN], args);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    buf_init(&out, 1 << 22);
+    for (char chunk[4096]; (n = fread(chunk, 1, sizeof chunk, pipe)) > 0;)
+        buf_put(&out, chunk, n);
+    pclose(pipe);
+    buf_byte(&out, '\0');
+    return (char *)buf_steal(&out, &n);
+}
+
+static void prints_of(struct api *api, const char *input, const char *args, const char *wanted,
+                      int code)
+{
+    char *text = tool(api, input, args), last[16];
+
+    snprintf(last, sizeof last, "exit %d\n", code);
+    if (!strstr(text, wanted) || !strstr(text, last))
+        fail_msg("framewatch %s:\n%s", args, text);
+    free(text);
+}
+
+static void prints(struct api *api, const char *args, const char *wanted, int code)
+{
+    prints_of(api, "", args, wanted, code);
+}
+
+static void the_tool_shows_explains_exports_and_changes(void **state)
+{
+    struct api *api = *state;
+    char a[40], b[40], args[256];
+    json_t *list;
+
+    PLAY(api, 1, "a", LOAD, RENDER);
+    PLAY(api, 2, "b", LOAD);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    snprintf(a, sizeof a, "%s", api_text(item(list, 0), "id"));
+    snprintf(b, sizeof b, "%s", api_text(item(list, 1), "id"));
+    prints(api, "families list", "Level.load < World.enter", 0);
+    prints(api, "families list --sort jank_ms --scene battle/frost --below-rate", a, 0);
+    prints(api, "families list --model 1 --tier 0", "cannot be combined", 1);
+    snprintf(args, sizeof args, "families show %s", a);
+    prints(api, args, "Why: Jank stack: its innermost frames of the app", 0);
+    snprintf(args, sizeof args, "families sessions %s", a);
+    prints(api, args, "Phone 1", 0);
+    snprintf(args, sizeof args, "families paths %s", a);
+    prints(api, args, "open_shop > start_match", 0);
+    snprintf(args, sizeof args, "families verdicts %s --json", a);
+    prints(api, args, "\"items\": []", 0);
+    prints(api, "families flame", "World.enter;", 0);
+    snprintf(args, sizeof args, "families merge %s %s --note same", b, a);
+    prints(api, args, "\"kind\": \"merge\"", 0);
+    prints(api, "families undo 1", "\"undone_at\": \"", 0);
+    snprintf(args, sizeof args, "families split %s", a);
+    prints(api, args, "--depth is required", 2);
+    prints(api, "rules show", "\"min_rate_ppm\": 1000", 0);
+    prints_of(api, "{\"depth\": 1}", "rules preview -", "Families that merge", 0);
+    prints_of(api, "{\"depth\": 2}", "rules set - --note wider", "\"version\": 1", 0);
+    prints(api, "rules restore 0", "\"version\": 2", 0);
+    prints_of(api, "{\"depth\": 7}", "rules set -", "depth", 1);
 }
 
 int main(void)
@@ -707,6 +783,7 @@ int main(void)
         T(ranks_the_steps_that_lead_to_a_family),
         T(judges_a_fix_at_its_looks_only),
         T(files_the_top_families_once_and_reopens_them),
+        T(the_tool_shows_explains_exports_and_changes),
     };
 #undef T
 
