@@ -96,7 +96,7 @@ static void play(struct rng *r, struct sketch group[INSTALL_GROUPS], double ln_m
     }
 }
 
-#define REPEATS 300
+#define REPEATS 120
 #define Z90 1.281551565544600 /* the standard normal's P90 */
 
 static void intervals_by_sessions_hold_the_true_quantile(void **state)

