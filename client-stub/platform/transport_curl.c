@@ -1,17 +1,23 @@
 #include "platform/transport_curl.h"
 
+#if !defined(FW_NO_CURL)
 #include <curl/curl.h>
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define CONNECT_TIMEOUT_MS 10000L
 #define MAX_HEADER_BYTES 1024
+#define DSCP_CS1 8
+#define MAX_URL_BYTES 1024
 
 struct fw_transport_curl {
     CURL *curl;
     const atomic_bool *abort;
+    char last[MAX_URL_BYTES]; /* what the last request was for */
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -79,6 +85,32 @@ static int on_progress(void *user, curl_off_t a, curl_off_t b, curl_off_t c, cur
     return t->abort && atomic_load(t->abort);
 }
 
+/* Lower than best effort (CS1, RFC 4594): the game's own traffic
+ * goes first. Where it cannot be set nothing is lost. */
+static int on_socket(void *user, curl_socket_t fd, curlsocktype purpose)
+{
+    int class = DSCP_CS1 << 2;
+
+    (void)user, (void)purpose;
+    if (setsockopt(fd, IPPROTO_IP, IP_TOS, &class, sizeof class) != 0)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &class, sizeof class);
+    return CURL_SOCKOPT_OK;
+}
+
+/* A connection is kept for requests about one upload and no longer: what a broken proxy sends twice
+ * is then at worst an older answer about the same upload, never one about another. */
+static bool may_reuse(struct fw_transport_curl *t, const fw_http_request *r)
+{
+    size_t n = strlen(r->url);
+    bool same = strcmp(r->method, "POST") != 0 && !strcmp(r->url, t->last);
+
+    if (n < sizeof t->last)
+        memcpy(t->last, r->url, n + 1);
+    else
+        t->last[0] = 0;
+    return same;
+}
+
 static struct curl_slist *header_list(const fw_http_request *r)
 {
     /* Without this curl waits a second for "100 Continue" before each larger body. */
@@ -110,6 +142,9 @@ static void set_options(struct fw_transport_curl *t, fw_http_request *r, struct 
     curl_easy_setopt(c, CURLOPT_HEADERDATA, r);
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(c, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(c, CURLOPT_MAXCONNECTS, 1L);
+    curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, may_reuse(t, r) ? 0L : 1L);
+    curl_easy_setopt(c, CURLOPT_SOCKOPTFUNCTION, on_socket);
     curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
@@ -140,3 +175,21 @@ int fw_transport_curl_exchange(void *user, fw_http_request *r)
     r->status = (int)status;
     return code == CURLE_OK ? 0 : -1;
 }
+#else /* the game brings its own transport */
+struct fw_transport_curl *fw_transport_curl_new(const atomic_bool *abort)
+{
+    (void)abort;
+    return NULL;
+}
+
+void fw_transport_curl_free(struct fw_transport_curl *t)
+{
+    (void)t;
+}
+
+int fw_transport_curl_exchange(void *user, fw_http_request *r)
+{
+    (void)user, (void)r;
+    return -1;
+}
+#endif

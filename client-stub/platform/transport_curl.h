@@ -1,6 +1,7 @@
 /*
  * transport_curl: the default transport, libcurl. One struct, one thread at a time; the connection
  * is kept alive between exchanges. http and https only, no redirects, the system's certificates.
+ * Built with FW_NO_CURL there is none: fw_transport_curl_new() gives NULL.
  */
 #pragma once
 #include "src/report/http.h"

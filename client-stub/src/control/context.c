@@ -149,6 +149,9 @@ static bool set_up_uploader(struct fw_context *fw, const fw_options *o)
     if (!o->transport) {
         fw->curl = fw_transport_curl_new(&u->stop);
         u->server.transport = (struct fw_transport){fw_transport_curl_exchange, fw->curl};
+        if (!fw->curl)
+            fw_log_say(&fw->log, FW_LOG_ERROR,
+                       "no transport: set options.transport, or build with libcurl");
     }
     return o->transport || fw->curl;
 }
