@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 to a recorded session, by one command (root or sudo):
 #   deploy/quickstart.sh           installs, builds, starts PostgreSQL and framewatchd under var/, plays
-#                                  the demo game and shows its session; leaves the server running
-#   deploy/quickstart.sh --once    the same, checks the answer, stops what it started, and prints one
+#                                  the demo game, fills the page with two builds and a regression; leaves
+#                                  the server running
+#   deploy/quickstart.sh --once    without filling it: checks the answer, stops what it started, prints one
 #                                  JSON line last
 #   deploy/quickstart.sh --stop    stops the server and its PostgreSQL; the data stay in var/
 # Options: --port N (7070), --seconds N (of the demo game, 20). Running it again is safe and quick.
@@ -12,7 +13,7 @@ root=$PWD
 . deploy/private.sh
 
 port=${FW_PORT:-7070} seconds=20 mode=keep
-usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
 fail() {
     echo "quickstart: $*" >&2
     exit 1
@@ -34,7 +35,8 @@ done
 [ "$port" -ge 1 ] && [ "$port" -le 65535 ] || fail "no such port: $port"
 [ "$seconds" -ge 8 ] && [ "$seconds" -le 600 ] || fail "--seconds: 8 to 600"
 
-began=$SECONDS steps=7 at=0
+[ "$mode" = keep ] && steps=8 || steps=7
+began=$SECONDS at=0
 step() {
     at=$((at + 1))
     printf '[%d/%d] %s\n' "$at" "$steps" "$*" >&2
@@ -168,14 +170,30 @@ if [ "$mode" = once ]; then
     exit 0
 fi
 
+step "two builds, the newer one slower on low devices in one scene"
+private_keys=$private_dir/keys
+"${as[@]}" FW_URL="http://127.0.0.1:$port" FW_KEY_FILE="$private_keys/admin" "$bin/server/framewatch" symbols upload \
+    "$bin/client-stub/demo_game" >"$private_dir/log/symbols.log" 2>&1 || true # the page tells what is missing
+"${as[@]}" "$root/deploy/demo-data.sh" "$bin" "http://127.0.0.1:$port" "$private_keys" >&2 ||
+    fail "the page could not be filled"
+api() { # PATH: JSON from the API
+    get "$1" 2>/dev/null || echo '{}'
+}
+alert=$(api '/v1/alerts?state=live&limit=1' | jq -r '.items[0].id // empty')
+family=$(api '/v1/families?limit=1' | jq -r '.items[0].id // empty')
+[ -n "$alert" ] && worse=alerts/$alert || worse=compare
+
 jq -r '"", "  session  \(.session)", "  frames   \(.frames)   P50 \(.p50_ms) ms, P90 \(.p90_ms) ms",
     "  janks    \(.janks), \($stacks) of them with the main thread'"'"'s stack", "  files    \(.parts)"' \
     --arg stacks "$with_stacks" <<<"$summary"
 cat <<HINT
 
-  http://127.0.0.1:$port/v1/sessions/$session
+Open, with the key in var/keys/admin:
+  the session just played   http://127.0.0.1:$port/sessions/$session
+  what got worse, and where http://127.0.0.1:$port/$worse
+  what janks, and why       http://127.0.0.1:$port/janks${family:+/$family}
 
-See the whole trajectory:
+In the terminal:
   FW_CONFIG=var/keys/client.conf build/release/server/framewatch session $session
 Ask the API:
   curl -H "Authorization: Bearer \$(cat var/keys/read)" http://127.0.0.1:$port/v1/sessions/$session

@@ -1,15 +1,9 @@
 #!/usr/bin/env bash
-# Fills a server for the page's tests, and waits until every session is analysed.
-#   tests/web/fill.sh BUILD_DIR URL KEY_DIR
+# Fills a server for the page's tests: deploy/demo-data.sh, and somebody to tell of alerts.
+#   tests/web/fill.sh BUILD_DIR URL KEY_DIR HOOK_URL [SESSIONS]
 set -euo pipefail
-bin=$1 url=$2 keys=$3
+bin=$1 url=$2 keys=$3 hook=$4
 
-FW_URL=$url FW_KEY_FILE=$keys/ingest "$bin/server/framewatch" demo --sessions 160 --seconds 240 --seed 7 \
-    --regression 25 --tier low --scene battle --app test --admin-key-file "$keys/admin" --concurrency 2
-
-api() { curl -sS -m 60 -f -H "Authorization: Bearer $(cat "$keys/admin")" "$url$1"; }
-end=$((SECONDS + 300))
-until [ "$(api '/v1/jobs?limit=1' | jq '.items | length')" = 0 ]; do
-    [ "$SECONDS" -lt "$end" ] || { echo "jobs are still waiting" >&2; exit 1; }
-    sleep 0.3
-done
+curl -sS -m 60 -f -o /dev/null -H "Authorization: Bearer $(cat "$keys/admin")" -H 'Content-Type: application/json' \
+    -d '{"name": "release-chat", "kind": "webhook", "secrets": {"url": "'"$hook"'", "key": "0123456789abcdef"}}' "$url/v1/channels"
+exec "$(dirname "$0")/../../deploy/demo-data.sh" "$bin" "$url" "$keys" "${5:-700}" test

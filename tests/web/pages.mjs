@@ -3,8 +3,10 @@ import { api } from './browser.mjs';
 
 export async function pages() {
     const session = (await api('/v1/sessions?limit=1&has_crash=true')).items[0].id;
-    const build = (await api('/v1/builds?limit=1')).items[0].id;
+    const builds = (await api('/v1/builds?limit=50')).items;
+    const build = builds.find((b) => b.platform === 'android').id; // the newest
     const family = (await api('/v1/families?limit=1')).items[0].id;
+    const alert = (await api('/v1/alerts?limit=1')).items[0].id;
     return {
         login: { path: '/login', role: null },
         sessions: { path: '/sessions' },
@@ -12,7 +14,12 @@ export async function pages() {
         janks: { path: '/janks' },
         family: { path: `/janks/${family}` },
         rules: { path: '/rules' },
-        compare: { path: '/compare' },
+        flame: { path: `/janks/flame?build=${build}`, wait: '.flame canvas' },
+        compare: { path: `/compare?build=${build}`, wait: '.heat' },
+        scenes: { path: `/scenes?build=${build}`, wait: '.heat' },
+        devices: { path: '/devices' },
+        alerts: { path: '/alerts' },
+        alert: { path: `/alerts/${alert}` },
         builds: { path: '/builds' },
         build: { path: `/builds/${build}` },
         health: { path: '/health' },

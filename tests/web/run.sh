@@ -11,7 +11,9 @@ here=$root/tests/web
 
 work=$(mktemp -d /tmp/framewatch-web-XXXXXX)
 chmod 711 "$work"
+hook=
 cleanup() {
+    [ -z "$hook" ] || kill "$hook" 2>/dev/null || true
     private_begin "$work/fw" && private_server_stop || true
     private_pg_stop || true
     rm -rf "$work"
@@ -32,9 +34,16 @@ port=$(free_port)
 private_begin "$work/fw"
 private_pg_start "fsync = off"
 make_app "$bin"
-private_server_start "$bin/server/framewatchd" "$port"
+private_server_start "$bin/server/framewatchd" "$port" --notify-reach=loopback
 
-"$here/fill.sh" "$bin" "http://127.0.0.1:$port" "$private_dir/keys" >&2
+# Takes what alerts are told.
+node -e "require('http').createServer((q, a) => q.resume().on('end', () => a.end('ok'))).listen(0, '127.0.0.1', function () { console.log(this.address().port) })" >"$work/hook" &
+hook=$!
+until [ -s "$work/hook" ]; do
+    kill -0 "$hook"
+    sleep 0.1
+done
+"$here/fill.sh" "$bin" "http://127.0.0.1:$port" "$private_dir/keys" "http://127.0.0.1:$(cat "$work/hook")/" >&2
 
 mkdir -p "${KEEP:-$work/shots}"
 FW_URL=http://127.0.0.1:$port FW_KEYS=$private_dir/keys FW_SHOTS=${KEEP:-$work/shots} \

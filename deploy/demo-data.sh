@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Fills a server with synthetic sessions of two builds, the newer one slower on low devices in one scene,
+# and has everything judged at once instead of on schedule. For the quick start and the tests of the page.
+#   deploy/demo-data.sh BUILD_DIR URL KEY_DIR [SESSIONS] [APP]       900 sessions of app demo_game
+# KEY_DIR holds the files ingest and admin. Prints nothing; a second run adds nothing.
+set -euo pipefail
+bin=$1 url=$2 keys=$3 sessions=${4:-900} app=${5:-demo_game}
+patience=900
+
+api() { # METHOD PATH [BODY]
+    local body=()
+    [ $# -lt 3 ] || body=(-H 'Content-Type: application/json' -d "$3")
+    curl -sS -m 60 -f -X "$1" -H @- "${body[@]}" "$url$2" < <(printf 'Authorization: Bearer %s\n' "$(cat "$keys/admin")")
+}
+until_true() {
+    local end=$((SECONDS + patience))
+    until "$@" >/dev/null 2>&1; do
+        [ "$SECONDS" -lt "$end" ] || { echo "demo data: '$*' did not come true within $patience s" >&2; return 1; }
+        sleep 0.3
+    done
+}
+idle() { # no job of these kinds is due
+    [ "$(api GET '/v1/jobs?limit=200' | jq --arg now "$(date -u +%FT%TZ)" --arg kinds "$1" \
+        '[.items[] | select(.state != "dead" and (.kind | IN($kinds | split(" ")[])) and .run_after <= $now)] | length')" = 0 ]
+}
+now() { # KIND…
+    local kind
+    for kind; do
+        api POST "/v1/schedule/$kind" >/dev/null
+        until_true idle "$kind"
+    done
+}
+
+FW_URL=$url FW_KEY_FILE=$keys/ingest "$bin/server/framewatch" demo --app "$app" --sessions "$sessions" \
+    --seconds 120 --part-seconds 3600 --seed 11 --regression 40 --tier low --scene battle \
+    --admin-key-file "$keys/admin" --concurrency 2 >/dev/null
+until_true idle 'part families'
+now tiers expect tiers
+until_true idle expect
+now alerts reports verdicts
+
+# What a player said of a crash.
+crashed=$(api GET '/v1/sessions?has_crash=true&limit=1' | jq -r '.items[0].id // empty')
+[ -z "$crashed" ] || api POST "/v1/sessions/$crashed/feedback" \
+    '{"category": "crash", "text": "It froze in the siege and then closed itself. Third time today."}' >/dev/null

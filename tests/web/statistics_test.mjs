@@ -1,0 +1,159 @@
+// What release managers and engineers come for: the alert and who got it, the family behind it, rules.
+import assert from 'node:assert/strict';
+import { api, base, open, settled } from './browser.mjs';
+
+export default {
+    async 'the alert says what, where and by how much, and who was told'() {
+        const alert = (await api('/v1/alerts?state=live&limit=1')).items[0];
+        const { page, complaints, done } = await open();
+        await page.goto(`${base}/alerts`);
+        await page.locator(`a[href="/alerts/${alert.id}"]`).first().click();
+        await page.waitForURL(`${base}/alerts/${alert.id}`);
+        await settled(page);
+        const head = await page.innerText('.head');
+        assert.ok(head.includes(alert.tier_name), head);
+        assert.ok(head.includes(`${(alert.change * 100).toFixed(1)} %`), `${alert.change} in ${head}`);
+        const row = page.locator('#deliveries tbody tr', { hasText: 'release-chat' }).first();
+        await row.waitFor();
+        assert.match(await row.innerText(), /taken|waiting|being sent/);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'an alert is acknowledged with a note'() {
+        const alert = (await api('/v1/alerts?state=live&limit=1')).items[0];
+        const { page, complaints, done } = await open();
+        await page.goto(`${base}/alerts/${alert.id}`);
+        await page.getByLabel('Note').fill('I look at it');
+        await page.getByRole('button', { name: 'Acknowledge' }).click();
+        await page.getByText('I look at it').waitFor();
+        assert.equal((await api(`/v1/alerts/${alert.id}`)).state, 'acknowledged');
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'comparing leads to the scene that became slower'() {
+        const alert = (await api('/v1/alerts?limit=1')).items[0];
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/compare?build=${alert.build_id}&metric=${alert.metric}`);
+        await settled(page);
+        await page.locator('.card', { hasText: 'certainly worse' }).first().waitFor();
+        const answer = await api(`/v1/report?build=${alert.build_id}`);
+        const slice = answer.slices.find((s) => s.tier === alert.tier && s.scene === alert.scene);
+        const change = slice.figures[alert.metric].change;
+        assert.ok(change > 0);
+        await page.goto(`${base}/compare?build=${alert.build_id}&metric=${alert.metric}&tier=${alert.tier}&scene=${encodeURIComponent(alert.scene)}`);
+        await settled(page);
+        assert.ok((await page.innerText('#metrics')).includes(`${(change * 100).toFixed(1)} %`));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'a family tells why its stacks belong together and leads to a session that shows it'() {
+        const family = (await api('/v1/families?limit=1')).items[0];
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/janks`);
+        await page.locator(`a[href^="/janks/${family.id}"]`).first().click();
+        await page.waitForURL(`${base}/janks/${family.id}`);
+        await settled(page);
+        const detail = await api(`/v1/families/${family.id}`);
+        await page.getByText(detail.why.sentence).waitFor();
+        await page.locator('.flame canvas').waitFor();
+        await page.getByRole('tab', { name: 'Scenes' }).click();
+        await page.waitForURL(/by=scenes/);
+        await page.getByRole('region', { name: 'Sessions that show it' }).locator('a').first().click();
+        await page.waitForURL(/\/sessions\/[0-9a-f]{32}\?t0=/);
+        await page.locator('.u-over').first().waitFor();
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'the flame graph turns around a function and is a list as well'() {
+        const family = (await api('/v1/families?limit=1')).items[0];
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/janks/${family.id}?look=list`);
+        await settled(page);
+        const button = page.getByRole('region', { name: 'Functions' }).getByRole('button').filter({ hasText: '.' }).first();
+        const name = (await button.innerText()).trim();
+        await button.click();
+        await page.waitForURL(/fn=/);
+        await page.getByText('What is called from').waitFor();
+        assert.equal(new URL(page.url()).searchParams.get('fn'), name);
+        await page.getByRole('button', { name: 'callers' }).click();
+        await page.waitForURL(/side=callers/);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'stacks open in the speedscope that the server has with it'() {
+        const { page, context, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/janks/flame`);
+        await settled(page);
+        const coming = context.waitForEvent('page');
+        await page.getByRole('link', { name: 'speedscope' }).click();
+        const scope = await coming;
+        await scope.waitForFunction(() => document.querySelector('canvas') && /Framewatch|janks|speedscope/i.test(document.title));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'a rule is previewed, saved, and put back; no count moves'() {
+        const before = await api('/v1/families?limit=1');
+        const { page, complaints, done } = await open();
+        await page.goto(`${base}/rules`);
+        await settled(page);
+        const save = page.getByRole('button', { name: 'Save', exact: true });
+        await page.getByLabel('Owners: the first that matches an own frame').fill('keyword AdLoader = ads team');
+        assert.ok(await save.isDisabled(), 'nothing is saved that was not previewed');
+        await page.getByRole('button', { name: 'Preview' }).click();
+        await page.locator('#preview').getByText('ads team').first().waitFor();
+        await page.getByLabel('What for').fill('ads have a team');
+        await save.click();
+        await page.getByText('ads have a team').waitFor();
+        const rules = await api('/v1/family-rules');
+        assert.deepEqual(rules.owners, [{ field: 'keyword', pattern: 'AdLoader', owner: 'ads team' }]);
+        const deadline = Date.now() + 60000;
+        let list;
+        do {
+            list = await api('/v1/families?limit=50');
+            await new Promise((r) => setTimeout(r, 200));
+        } while (list.pending && Date.now() < deadline);
+        assert.equal(list.sessions, before.sessions);
+        assert.ok(list.items.some((f) => f.owner === 'ads team'));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'a model says why it is in its tier'() {
+        const { items } = await api('/v1/tiers/models?limit=50');
+        const model = items.find((m) => m.p90_ms !== null);
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/devices?model=${model.id}`);
+        await page.locator('.detail').getByText('Expected P90').waitFor();
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'the report to print is a page by itself'() {
+        const alert = (await api('/v1/alerts?limit=1')).items[0];
+        const { page, context, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/compare?build=${alert.build_id}`);
+        await settled(page);
+        const coming = context.waitForEvent('page');
+        await page.getByRole('link', { name: 'Report to print' }).click();
+        const report = await coming;
+        await report.waitForSelector('table');
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'a heat map has places'() {
+        const alert = (await api('/v1/alerts?limit=1')).items[0];
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/scenes?build=${alert.build_id}&visits=1`);
+        await page.locator('.canvas canvas').waitFor();
+        assert.ok((await page.getByRole('region', { name: 'Worst places' }).locator('tbody tr').count()) > 0);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+};
