@@ -6,7 +6,7 @@
 #pragma once
 #include "profile/session.h"
 
-#define CELLS_PER_MAP 128
+#define CELLS_PER_MAP 64
 #define CELL_LEVEL_MAX 40
 #define CELL_HOLDS_US 5000000 /* a position speaks for so long, if no other comes */
 
