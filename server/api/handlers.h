@@ -24,6 +24,7 @@
     X("GET", "/v1/sessions/{id}/raw/{part}", ROLE_READ, 0, session_raw_get, false)                 \
     X("POST", "/v1/sessions/{id}/crashes", ROLE_INGEST, EVENT_BODY_BYTES, crash_post, false)       \
     X("POST", "/v1/sessions/{id}/feedback", ROLE_INGEST, EVENT_BODY_BYTES, feedback_post, false)   \
+    X("POST", "/v1/erasures", ROLE_INGEST, EVENT_BODY_BYTES, erasure_post, false)                  \
     X("POST", "/v1/builds", ROLE_ADMIN, BUILD_BODY_BYTES, build_post, false)                       \
     X("GET", "/v1/builds", ROLE_READ, 0, build_list, false)                                        \
     X("GET", "/v1/builds/{id}", ROLE_READ, 0, build_get, false)                                    \
@@ -45,6 +46,7 @@
     X("GET", "/v1/flame/diff", ROLE_READ, 0, flame_diff, false)                                    \
     X("GET", "/v1/family-edits", ROLE_READ, 0, family_edit_list, false)                            \
     X("POST", "/v1/family-edits/{id}/undo", ROLE_ADMIN, 0, family_edit_undo, false)                \
+    X("GET", "/v1/family-kin", ROLE_READ, 0, family_kin, false)                                    \
     X("GET", "/v1/family-rules", ROLE_READ, 0, family_rules_get, false)                            \
     X("PUT", "/v1/family-rules", ROLE_ADMIN, RULES_BODY_BYTES, family_rules_put, false)            \
     X("POST", "/v1/family-rules/preview", ROLE_READ, RULES_BODY_BYTES, family_rules_preview,       \

@@ -82,7 +82,9 @@ static bool drop_all(struct db *db, const struct retention *keep, struct arena *
            batches(db, Q_RETENTION_POSTED, days, n, &other, err) &&
            batches(db, Q_RETENTION_EXAMPLES, days, n, &other, err) &&
            batches(db, Q_RETENTION_WINDOWS, days, n, &other, err) &&
-           batches(db, Q_RETENTION_DEAD_JOBS, days, n, &other, err);
+           batches(db, Q_RETENTION_DEAD_JOBS, days, n, &other, err) &&
+           batches(db, Q_RETENTION_ERASED, days, n, &out->sessions_deleted, err) &&
+           batches(db, Q_RETENTION_ERASURES, days, n, &other, err);
 }
 
 bool retention_run(struct db *db, const struct retention *keep, struct retention_report *out,

@@ -306,6 +306,17 @@ static void an_expired_upload_is_made_anew(void **state)
     assert_int_equal(fx->peer.posts, 2);
 }
 
+/* What a broken proxy may do: the answer to another file's creation named this address. */
+static void an_upload_of_another_length_is_not_this_files_and_is_made_anew(void **state)
+{
+    struct fixture *fx = *state;
+
+    SCRIPT(fx, {.status = 0}, {.status = 413});
+    run(fx, FW_TUS_DONE);
+    assert_int_equal(fx->peer.posts, 2);
+    assert_arrived(fx);
+}
+
 static void an_upload_that_is_always_gone_is_not_made_for_ever(void **state)
 {
     struct fixture *fx = *state;
@@ -424,6 +435,7 @@ int main(void)
         TUS_TEST(a_damaged_chunk_is_sent_again),
         TUS_TEST(a_conflict_is_settled_by_asking),
         TUS_TEST(an_expired_upload_is_made_anew),
+        TUS_TEST(an_upload_of_another_length_is_not_this_files_and_is_made_anew),
         TUS_TEST(an_upload_that_is_always_gone_is_not_made_for_ever),
         TUS_TEST(a_busy_servers_retry_after_is_kept),
         TUS_TEST(waits_grow_and_differ_between_phones),

@@ -245,7 +245,8 @@ static enum fw_tus_result send_chunk(struct fw_tus *t)
         t->synced = false;
         return t->failures++ < 3 ? FW_TUS_MORE : wait_backoff(t);
     }
-    return judge(t, &a);
+    /* Too much for the upload at this address: it is not this file's. */
+    return a.status == 413 ? recreate(t) : judge(t, &a);
 }
 
 enum fw_tus_result fw_tus_step(struct fw_tus *t)
