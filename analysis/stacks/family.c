@@ -155,6 +155,13 @@ static enum frame_use use_by_rules(const struct work *w, const struct stack_fram
     return r->n_include ? FRAME_OTHER : FRAME_BEYOND;
 }
 
+/* What an app calls "start" starts a thread only where nothing called it. */
+static bool is_base(const struct work *w, size_t i, const struct name *name)
+{
+    return name->role == NAME_BASE && (i + 1 == w->in->n || !family_is_common_base(name->text) ||
+                                       is_system_module(w, &w->in->frames[i]));
+}
+
 /* In-app frames are BEYOND until the fingerprint has counted them. */
 static bool note_frame(struct work *w, size_t i)
 {
@@ -177,7 +184,7 @@ static bool note_frame(struct work *w, size_t i)
         return false;
     if (!unnamed && name.role == NAME_GLUE)
         note->use = FRAME_GLUE;
-    else if (!unnamed && name.role == NAME_BASE)
+    else if (!unnamed && is_base(w, i, &name))
         note->use = FRAME_BASE;
     else if (!unnamed && name.role == NAME_PAUSE)
         note->use = FRAME_PAUSE;

@@ -16,4 +16,6 @@ struct family_sequence {
 bool family_collapse(struct family_sequence *s, struct frame_note *notes,
                      struct arena *mem) MUST_CHECK;
 bool family_title(struct family *f, struct arena *mem) MUST_CHECK;
+/* A name of a thread's start that an app may well give a function of its own. */
+bool family_is_common_base(const char *name);
 bool family_is_main(const char *name); /* the entry of a program that is the app's own */

@@ -8,14 +8,26 @@
 
 #define TITLE_BYTES 240
 
-bool family_is_main(const char *name)
+static bool is_one_of(const char *name, const char *const *names)
 {
-    static const char *const names[] = {"main", "android_main", "SDL_main", "AndroidMain"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
+    for (; *names; names++)
+        if (strcmp(name, *names) == 0)
             return true;
     return false;
+}
+
+bool family_is_main(const char *name)
+{
+    static const char *const names[] = {"main", "android_main", "SDL_main", "AndroidMain", NULL};
+
+    return is_one_of(name, names);
+}
+
+bool family_is_common_base(const char *name)
+{
+    static const char *const names[] = {"start", "clone", "thread_start", "RunThread", NULL};
+
+    return is_one_of(name, names);
 }
 
 /* Recursion ---------------------------------------------------------------------------------------

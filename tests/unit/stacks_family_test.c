@@ -150,6 +150,18 @@ static void main_counts_only_where_the_app_has_nothing_else(void **state)
     fixture_free(&y);
 }
 
+static void a_function_of_the_app_may_be_called_like_a_threads_start(void **state)
+{
+    static const struct stack_frame frames[] = {
+        NATIVE("clone", "libgame.so", 5), NATIVE("start", "libgame.so", 5),
+        NATIVE("clone", "libc.so", 0), NATIVE("start", "libgame.so", 5)};
+    struct fixture x = family_from(frames, 4, NULL);
+
+    (void)state;
+    assert_uses(&x, "counted counted base base");
+    fixture_free(&x);
+}
+
 /* Rules -------------------------------------------------------------------------------------------
  */
 
@@ -519,6 +531,7 @@ int main(void)
         cmocka_unit_test(a_stack_is_mostly_unknown_from_half_of_its_frames_on),
         cmocka_unit_test(an_engine_without_symbols_does_not_hide_the_app),
         cmocka_unit_test(main_counts_only_where_the_app_has_nothing_else),
+        cmocka_unit_test(a_function_of_the_app_may_be_called_like_a_threads_start),
         cmocka_unit_test(exclude_wins_over_include_and_include_over_the_built_in_lists),
         cmocka_unit_test(a_keyword_is_too_wide_for_the_system),
         cmocka_unit_test(the_first_owner_rule_in_the_list_wins),
