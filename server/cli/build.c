@@ -115,11 +115,10 @@ static int build_list(int argc, char **argv)
     json_array_foreach(json_object_get(out, "items"), i, item)
         printf("%-8lld %-8s %-20s %12lld  %-10s %s\n",
                (long long)json_integer_value(json_object_get(item, "id")),
-               json_string_value(json_object_get(item, "platform")),
-               json_string_value(json_object_get(item, "version_name")),
+               client_field(item, "platform"), client_field(item, "version_name"),
                (long long)json_integer_value(json_object_get(item, "version_code")),
                json_is_true(json_object_get(item, "registered")) ? "yes" : "no",
-               json_string_value(json_object_get(item, "build_uid")));
+               client_field(item, "build_uid"));
     json_decref(out);
     return CLI_OK;
 }

@@ -64,10 +64,7 @@ static bool list_page(struct client *c, const char **cursor, json_t **page, stru
         "%-6lld %-20s %-14s %-8s %8lld %8lld  %s\n", number_of(item, "id"), text_of(item, "name"),
         text_of(item, "kind"), json_is_true(json_object_get(item, "enabled")) ? "enabled" : "off",
         number_of(item, "pending"), number_of(item, "dead"), text_of(item, "target"));
-    json_decref(*page);
-    *page = out; /* the cursor lives in it */
-    *cursor = json_string_value(json_object_get(out, "next"));
-    return true;
+    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
 }
 
 static int channels_list(int argc, char **argv)

@@ -438,3 +438,21 @@ bool client_download(struct client *c, const char *path, FILE *to, struct err *e
     buf_fini(&sink.body);
     return ok;
 }
+
+const char *client_field(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
+bool client_turn(json_t **page, json_t *next, const char **cursor, struct err *err)
+{
+    const char *on = json_string_value(json_object_get(next, "next"));
+    bool stuck = on && *cursor && strcmp(on, *cursor) == 0;
+
+    json_decref(*page);
+    *page = next;
+    *cursor = on;
+    return !stuck || err_set(err, ERR_INTERNAL, "the server gave the same page twice");
+}

@@ -40,6 +40,13 @@ bool client_send(struct client *c, const char *method, const char *path, const j
 /* The answer's bytes, as they come, into `to`. */
 bool client_download(struct client *c, const char *path, FILE *to, struct err *err) MUST_CHECK;
 
+/* Text of an answer's field; "" where it is missing or no text. */
+const char *client_field(const json_t *object, const char *name);
+/* Lists in pages: `next` comes in the place of *page, which is released; *cursor leads on from it
+ * and is NULL after the last one. ERR_INTERNAL if that is where it was: the list would never end.
+ */
+bool client_turn(json_t **page, json_t *next, const char **cursor, struct err *err) MUST_CHECK;
+
 const char *client_url(const struct client *c); /* of the server, without a final slash */
 /* For a subcommand that speaks to the server by other means; "" when anonymous. */
 const char *client_key(const struct client *c);

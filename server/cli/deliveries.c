@@ -32,10 +32,7 @@ static bool print_page(struct client *c, const char *filter, const char **cursor
     if (!client_get(c, path, &out, err))
         return false;
     json_array_foreach(json_object_get(out, "items"), i, item) print_delivery(item);
-    json_decref(*page);
-    *page = out; /* the cursor lives in it */
-    *cursor = json_string_value(json_object_get(out, "next"));
-    return true;
+    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
 }
 
 static int deliveries_list(int argc, char **argv)

@@ -5,14 +5,11 @@
 
 static void print_job(const json_t *job)
 {
-    printf("%-10lld %-8s %-8s %3lld  %s  %s  %s\n",
-           (long long)json_integer_value(json_object_get(job, "id")),
-           json_string_value(json_object_get(job, "kind")),
-           json_string_value(json_object_get(job, "state")),
-           (long long)json_integer_value(json_object_get(job, "attempts")),
-           json_string_value(json_object_get(job, "ref")),
-           json_string_value(json_object_get(job, "created_at")),
-           json_string_value(json_object_get(job, "last_error")));
+    printf(
+        "%-10lld %-8s %-8s %3lld  %s  %s  %s\n",
+        (long long)json_integer_value(json_object_get(job, "id")), client_field(job, "kind"),
+        client_field(job, "state"), (long long)json_integer_value(json_object_get(job, "attempts")),
+        client_field(job, "ref"), client_field(job, "created_at"), client_field(job, "last_error"));
 }
 
 static bool print_page(struct client *c, const char *state, const char **cursor, json_t **page,
@@ -27,10 +24,7 @@ static bool print_page(struct client *c, const char *state, const char **cursor,
     if (!client_get(c, path, &out, err))
         return false;
     json_array_foreach(json_object_get(out, "items"), i, job) print_job(job);
-    json_decref(*page);
-    *page = out; /* the cursor lives in it */
-    *cursor = json_string_value(json_object_get(out, "next"));
-    return true;
+    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
 }
 
 static int job_list(int argc, char **argv)

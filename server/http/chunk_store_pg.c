@@ -550,6 +550,7 @@ static void fail(struct batch *b, enum chunk_outcome outcome)
 /* True when the batch is durable. What it met, if not, is logged here and counted. */
 static bool commit(struct batch *b)
 {
+    static struct log_limit away;
     struct err err = {0};
     int64_t start = now_us();
     bool ok = false;
@@ -559,7 +560,10 @@ static bool commit(struct batch *b)
         if (ok)
             break;
         metric_add(COUNT_commit_failures, 1);
-        log_err(LOG_ERROR, "commit failed", &err);
+        if (db_transient(b->store->db))
+            log_err_seldom(&away, LOG_ERROR, "commit failed", &err);
+        else
+            log_err(LOG_ERROR, "commit failed", &err);
         if (strncmp(db_sqlstate(b->store->db), "40", 2) != 0) /* deadlock, serialization */
             break;
     }

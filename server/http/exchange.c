@@ -154,11 +154,14 @@ static enum refusal refusal_of(enum err_code code)
 
 enum step exchange_refuse_err(struct exchange *x, const struct err *err)
 {
+    static struct log_limit database; /* each request tells it while the database is away */
     struct problem p = problem_of(err);
 
     /* the client reads less of our own faults than the log */
     snprintf(x->error, sizeof x->error, "%s: %s", p.code, err->text);
-    if (err->code == ERR_DB || err->code == ERR_INTERNAL)
+    if (err->code == ERR_DB)
+        log_err_seldom(&database, LOG_ERROR, "request failed", err);
+    else if (err->code == ERR_INTERNAL)
         log_err(LOG_ERROR, "request failed", err);
     return exchange_refuse(x, refusal_of(err->code), &p);
 }

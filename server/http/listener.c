@@ -78,8 +78,8 @@ static void peer_open(struct http_server *s, struct MHD_Connection *conn, void *
 
 static void finish(struct exchange *x, enum MHD_RequestTerminationCode how);
 
-/* Called before libmicrohttpd closes the socket. It forgets a request whose headers it found no
- * memory for (a thousand cookies): that one ends here. */
+/* Called before libmicrohttpd closes the socket. It forgets a request that it refused by itself
+ * before its headers were ours (malformed, or a thousand cookies): that one ends here. */
 static void peer_close(struct http_server *s, struct peer *p)
 {
     gauge_add(GAUGE_connections, -1);
@@ -87,7 +87,6 @@ static void peer_close(struct http_server *s, struct peer *p)
         return;
     if (p->now) {
         p->now->method = NULL; /* libmicrohttpd's, and gone */
-        metric_refused(REFUSED_too_big);
         finish(p->now, MHD_REQUEST_TERMINATED_WITH_ERROR);
     }
     pthread_mutex_lock(&s->peers_lock);
@@ -455,11 +454,34 @@ static void on_completed(void *cls, struct MHD_Connection *conn, void **con,
         finish(x, how);
 }
 
+/* What libmicrohttpd refuses by itself, before a request is ours or while its body comes, it
+ * answers with a page of its own. Its log is the only place where that shows. */
+static void count_refusal(const char *fmt, va_list ap)
+{
+    static const char refuses[] = "Error processing request (HTTP response code is %u";
+
+    if (strncmp(fmt, refuses, sizeof refuses - 1) != 0)
+        return;
+    switch (va_arg(ap, unsigned)) {
+    case MHD_HTTP_CONTENT_TOO_LARGE:
+    case MHD_HTTP_URI_TOO_LONG:
+    case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
+        metric_refused(REFUSED_too_big);
+        break;
+    default:
+        metric_refused(REFUSED_bad_request);
+    }
+}
+
 static void on_mhd_log(void *cls, const char *fmt, va_list ap)
 {
     char text[256];
+    va_list again;
 
     (void)cls;
+    va_copy(again, ap);
+    count_refusal(fmt, again);
+    va_end(again);
     if (!log_on(LOG_DEBUG))
         return;
     vsnprintf(text, sizeof text, fmt, ap);

@@ -13,6 +13,7 @@
 
 #define BUFFER_BYTES (256u * 1024)
 #define FLUSH_MS 100
+#define SELDOM_MS 1000
 
 static struct {
     pthread_mutex_t lock; /* guards filling, len, stopping */
@@ -295,7 +296,8 @@ void log_fields(enum log_level level, const char *msg, const char *fmt, ...)
     log_end(&l);
 }
 
-void log_err(enum log_level level, const char *msg, const struct err *err)
+static void log_err_held(enum log_level level, const char *msg, const struct err *err,
+                         uint64_t held)
 {
     struct log_line l;
 
@@ -305,5 +307,23 @@ void log_err(enum log_level level, const char *msg, const struct err *err)
     if (err->field[0])
         log_text(&l, "field", err->field);
     log_text(&l, "error", err->text);
+    if (held)
+        log_i64(&l, "held_back", (int64_t)held);
     log_end(&l);
+}
+
+void log_err(enum log_level level, const char *msg, const struct err *err)
+{
+    log_err_held(level, msg, err, 0);
+}
+
+void log_err_seldom(struct log_limit *limit, enum log_level level, const char *msg,
+                    const struct err *err)
+{
+    int64_t now = now_ms(), next = atomic_load(&limit->next_ms);
+
+    if (now < next || !atomic_compare_exchange_strong(&limit->next_ms, &next, now + SELDOM_MS))
+        atomic_fetch_add(&limit->held, 1);
+    else
+        log_err_held(level, msg, err, atomic_exchange(&limit->held, 0));
 }

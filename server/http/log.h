@@ -35,3 +35,13 @@ void log_end(struct log_line *l);
 /* A line whose fields are already logfmt. */
 void log_fields(enum log_level level, const char *msg, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void log_err(enum log_level level, const char *msg, const struct err *err);
+
+/* What fails again and again while something is away: at most one line a second, with the number of
+ * those that were held back since the line before. Zeroed at first; one for each kind of trouble.
+ */
+struct log_limit {
+    _Atomic int64_t next_ms;
+    _Atomic uint64_t held;
+};
+void log_err_seldom(struct log_limit *limit, enum log_level level, const char *msg,
+                    const struct err *err);

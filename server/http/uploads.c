@@ -74,7 +74,8 @@ static bool read_kind(const struct tus_metadata *m, enum upload_kind *out, struc
     const struct tus_pair *kind = tus_metadata_find(m, "kind");
 
     *out = KIND_SESSION;
-    if (!kind || upload_kind_parse((const char *)kind->value, out))
+    if (!kind || (strlen((const char *)kind->value) == kind->len &&
+                  upload_kind_parse((const char *)kind->value, out)))
         return true;
     return err_field(err, ERR_INVALID, "Upload-Metadata",
                      "kind must be session, symbols or mapping");

@@ -130,6 +130,25 @@ static void sends_a_json_body(void **state)
     assert_non_null(strstr(s.asked, "{\"name\":\"x\"}"));
 }
 
+static void a_list_that_gives_the_same_page_again_ends(void **state)
+{
+    const char *cursor = NULL;
+    json_t *page = NULL;
+    struct err err = {0};
+
+    (void)state;
+    assert_true(client_turn(&page, json_pack("{s:s}", "next", "a"), &cursor, &err));
+    assert_string_equal(cursor, "a");
+    assert_true(client_turn(&page, json_pack("{s:s}", "next", "b"), &cursor, &err));
+    assert_false(client_turn(&page, json_pack("{s:s}", "next", "b"), &cursor, &err));
+    assert_non_null(strstr(err.text, "twice"));
+    assert_true(client_turn(&page, json_pack("{s:n}", "next"), &cursor, &err));
+    assert_null(cursor);
+    assert_string_equal(client_field(page, "next"), "");
+    assert_string_equal(client_field(page, "missing"), "");
+    json_decref(page);
+}
+
 /* Asks once; the answer must be a failure. */
 static struct err failure(const char *answer)
 {
@@ -393,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shows_the_key_in_one_header_and_takes_json_back),
         cmocka_unit_test(sends_a_json_body),
+        cmocka_unit_test(a_list_that_gives_the_same_page_again_ends),
         cmocka_unit_test(tells_a_problem_document_in_one_line),
         cmocka_unit_test(maps_each_status_to_its_code),
         cmocka_unit_test(follows_no_redirect_with_the_key),

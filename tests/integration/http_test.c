@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -332,6 +333,55 @@ static void garbage_is_answered_or_closed_and_the_server_goes_on(void **state)
     assert_int_equal(server_call(s, "GET", "/healthz", NULL, NULL, 0)->status, 200);
 }
 
+static void what_libmicrohttpd_refuses_is_counted(void **state)
+{
+    static const char *const malformed[] = {
+        "GET / HTTP/1.1\r\nHost: h\r\nnocolon\r\n\r\n",
+        "POST /v1/uploads HTTP/1.1\r\nHost: h\r\nContent-Length: five\r\n\r\nhello"};
+    struct server *s = *state;
+    char *longer = calloc(1, 200001);
+    struct answer a;
+    int fd;
+
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        fd = server_connect(s);
+        client_text(fd, "%s", malformed[i]);
+        client_read(fd, false, &a);
+        assert_int_equal(a.status, 400);
+        answer_free(&a);
+        close(fd);
+    }
+    server_await_metric(s, "framewatch_http_refused_total{reason=\"bad_request\"}", 2);
+    memset(longer, 'y', 200000);
+    fd = server_connect(s);
+    client_text(fd, "GET / HTTP/1.1\r\nHost: h\r\nX: %s\r\n\r\n", longer);
+    client_read(fd, false, &a);
+    assert_int_equal(a.status, 431);
+    answer_free(&a);
+    close(fd);
+    server_await_metric(s, "framewatch_http_refused_total{reason=\"too_big\"}", 1);
+    assert_true(server_metric(s, "framewatch_http_refused_total{reason=\"too_big\"}") == 1);
+    assert_true(server_metric(s, "framewatch_http_refused_total{reason=\"bad_request\"}") == 2);
+    free(longer);
+}
+
+/* Slow readers: an answer larger than the sockets' buffers, of which nothing is read. */
+static void a_client_that_does_not_read_its_answer_is_cut_and_hinders_nobody(void **state)
+{
+    struct server *s = *state;
+    int fd = server_connect(s), small = 4096;
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    /* the document is some hundred kilobytes; asked for often enough it fills every buffer */
+    for (int i = 0; i < 100; i++)
+        client_text(fd, "GET /v1/openapi.json HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_await_metric(s, "framewatch_http_refused_total{reason=\"slow_reader\"}", 1);
+    assert_int_equal(server_call(s, "GET", "/healthz", NULL, NULL, 0)->status, 200);
+    assert_true(client_closed(fd));
+    close(fd);
+    server_await_quiet(s);
+}
+
 static void a_broken_chunk_is_refused(void **state)
 {
     struct server *s = *state;
@@ -369,6 +419,11 @@ static int set_up_short_of_headers(void **state)
 static int set_up_short_of_grace(void **state)
 {
     return start_with(state, "--slow-grace-ms=1000", NULL);
+}
+
+static int set_up_quick_readers_only(void **state)
+{
+    return start_with(state, "--slow-grace-ms=1000", "--min-rate=1000000");
 }
 
 /* Sends the text byte by byte, a byte each 50 ms, until the server closes. */
@@ -797,6 +852,35 @@ static void a_secret_that_others_may_read_is_refused(void **state)
                      1);
 }
 
+static unsigned lines_with(struct server *s, const char *text)
+{
+    FILE *f = fopen(s->log_file, "re");
+    char line[4096];
+    unsigned n = 0;
+
+    while (f && fgets(line, sizeof line, f))
+        n += strstr(line, text) != NULL;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+static void an_outage_of_the_database_is_not_told_with_every_request(void **state)
+{
+    struct server *s = *state;
+    unsigned failed = 0;
+    time_t began;
+
+    assert_int_equal(server_call(s, "GET", "/v1/sessions", bearer(s->read), NULL, 0)->status, 200);
+    pg_sql(s->conninfo, "ALTER TABLE session RENAME TO away");
+    began = time(NULL);
+    for (int i = 0; i < 50; i++)
+        failed += server_call(s, "GET", "/v1/sessions", bearer(s->read), NULL, 0)->status >= 500;
+    assert_int_equal(failed, 50);
+    assert_int_equal(server_stop(s), 0);
+    assert_in_range(lines_with(s, "msg=\"request failed\""), 1, (unsigned)(time(NULL) - began) + 2);
+}
+
 static void another_schema_is_refused(void **state)
 {
     struct server *s = *state;
@@ -847,6 +931,9 @@ int main(void)
         T(too_many_or_too_long_headers_are_refused),
         T(more_cookies_than_fit_leave_nothing_behind),
         T(garbage_is_answered_or_closed_and_the_server_goes_on),
+        T(what_libmicrohttpd_refuses_is_counted),
+        WITH(set_up_quick_readers_only,
+             a_client_that_does_not_read_its_answer_is_cut_and_hinders_nobody),
         T(a_broken_chunk_is_refused),
         WITH(set_up_short_of_headers, a_connection_may_wait_before_its_first_request),
         WITH(set_up_short_of_headers, headers_that_drip_are_cut),
@@ -863,6 +950,7 @@ int main(void)
         T(a_wrong_command_line_is_told_before_anything_starts),
         T(an_address_nobody_can_reach_is_refused),
         T(a_secret_that_others_may_read_is_refused),
+        T(an_outage_of_the_database_is_not_told_with_every_request),
         T(another_schema_is_refused),
         WITH(set_up_worker, a_worker_answers_only_those_who_watch_it),
     };
