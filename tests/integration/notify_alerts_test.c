@@ -180,16 +180,16 @@ static void waits_as_long_as_retry_after_says(void **state)
 
     services_post(&f->services, "/_/fault",
                   "{\"match\":\"slack\",\"mode\":\"status\",\"status\":429,\"headers\":"
-                  "{\"Retry-After\":\"3000\"}}");
+                  "{\"Retry-After\":\"80000\"}}");
     notify_hand_over(f, &a);
     notify_send(f);
     notify_expect(f, c, "pending|429|*");
     a.alert_id = 8; /* the whole channel is held */
     notify_hand_over(f, &a);
-    notify_pass(f, 2900);
+    notify_pass(f, 70000);
     notify_send(f);
     assert_int_equal(services_done(&f->services, "POST", "/slack"), 0);
-    notify_pass(f, 200);
+    notify_pass(f, 20000);
     notify_settle(f);
     assert_int_equal(services_done(&f->services, "POST", "/slack"), 2);
 }
@@ -348,12 +348,12 @@ static void a_sender_that_died_is_followed_by_another(void **state)
     notify_hand_over(f, &a);
     /* as it looks after a claim whose process died */
     pg_sql(f->conninfo,
-           "UPDATE channel SET lease = lease + 1, lease_until = now() + interval '5 min'");
+           "UPDATE channel SET lease = lease + 1, lease_until = now() + interval '1 hour'");
     pg_sql(f->conninfo, "UPDATE delivery SET state = 'sending', attempts = 1, "
-                        "next_at = now() + interval '5 min'");
+                        "next_at = now() + interval '1 hour'");
     notify_send(f);
     assert_int_equal(services_done(&f->services, "POST", "/hook"), 0);
-    notify_pass(f, 301);
+    notify_pass(f, 3601);
     notify_send(f);
     notify_expect(f, c, "sent|200|");
     assert_int_equal(services_done(&f->services, "POST", "/hook"), 1);
@@ -410,7 +410,7 @@ static void alertmanager_hears_of_an_alert_until_it_is_over(void **state)
 
     alertmanager_start(&am);
     snprintf(settings, sizeof settings,
-             "{\"url\":\"%s/\",\"labels\":{\"team\":\"client\"},\"resend_s\":60}", am.base);
+             "{\"url\":\"%s/\",\"labels\":{\"team\":\"client\"},\"resend_s\":3600}", am.base);
     c = notify_channel(f, "alertmanager", settings, "{}");
     notify_hand_over(f, &a);
     notify_send(f);
@@ -431,7 +431,7 @@ static void alertmanager_hears_of_an_alert_until_it_is_over(void **state)
              json_string_value(json_object_get(json_array_get(list, 0), "endsAt")));
     json_decref(list);
 
-    notify_pass(f, 61); /* said again, so it ends later */
+    notify_pass(f, 3601); /* said again, so it ends later */
     notify_send(f);
     list = alertmanager_alerts(&am, "active=true");
     assert_int_equal(json_array_size(list), 1);
@@ -461,7 +461,7 @@ static void alertmanager_hears_of_an_alert_until_it_is_over(void **state)
     assert_int_equal(json_array_size(list), 0);
     json_decref(list);
 
-    notify_pass(f, 3600); /* and it is not said again */
+    notify_pass(f, 20000); /* and it is not said again */
     notify_send(f);
     list = alertmanager_alerts(&am, "");
     assert_int_equal(json_array_size(list), 0);

@@ -23,6 +23,18 @@ static void keep_log(void *user, const char *line)
     snprintf(f->log + n, sizeof f->log - n, "%s\n", line);
 }
 
+/* One process for all tests of a program; it dies with it. */
+static void borrow_services(struct services *out)
+{
+    static struct services shared;
+
+    if (!shared.pid)
+        services_start(&shared);
+    else
+        services_post(&shared, "/_/reset", "{}");
+    *out = shared;
+}
+
 int notify_setup(void **state)
 {
     struct notify_fixture *f = calloc(1, sizeof *f);
@@ -36,7 +48,7 @@ int notify_setup(void **state)
     if (!f->db || !f->mem)
         fail_msg("%s", err.text);
     memset(f->key.bytes, 7, sizeof f->key.bytes);
-    services_start(&f->services);
+    borrow_services(&f->services);
     f->config = notifier_config_default(f->conninfo, &f->key);
     f->config.reach = REACH_LOOPBACK;
     f->config.timeout_ms = 60000; /* only what hangs on purpose runs into it */
@@ -50,7 +62,6 @@ int notify_teardown(void **state)
 {
     struct notify_fixture *f = *state;
 
-    services_stop(&f->services);
     db_close(f->db);
     arena_free(f->mem);
     pg_drop_db(f->conninfo);

@@ -15,7 +15,7 @@ struct notify_fixture {
     struct db *db;
     struct arena *mem;
     int64_t app;
-    struct services services;
+    struct services services; /* as if just started; not to be stopped */
     struct seal_key key;
     struct notifier_config config;
     struct notifier_counts counts;

@@ -11,6 +11,7 @@ test when to fail.
     GET  /_/log     what was asked so far (without /_/)
     GET  /_/items/TRACKER   its tickets
     POST /_/edit    {"tracker", "id", "set": {…}}: what a person does; "delete": true
+    POST /_/reset   as if it had just started
     POST /_/set     {"search_lags": bool, "users": {…}}
 
 Modes of a fault: status (answer it, do nothing), act_status (do it, answer the status all the same),
@@ -385,6 +386,10 @@ def control(method, path, body):
         return 200, {}
     if path == "/_/heal":
         world.faults.clear()
+        return 200, {}
+    if path == "/_/reset":
+        world.__init__()
+        release.clear()
         return 200, {}
     if path == "/_/release":
         release.set()
