@@ -140,6 +140,7 @@ stage_clients() {
     [ -x build/dev/server/framewatchd ] || build dev || return
     counted 'clients of the server' tests/e2e/clients.sh build/dev
     counted 'late symbols' tests/e2e/symbols.sh build/dev
+    counted 'SDK on arm64' tests/sdk-arm64/run.sh build/dev/server/framewatch build/sdk-arm64
 }
 
 # The page: types, texts, and Debian's Chromium over every page with data of `framewatch demo`.

@@ -86,14 +86,25 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* A real-time signal nobody handles, from the upper end: libraries count from the lower. */
-static int free_signal(struct sigaction *before)
+static bool is_free(int signal, struct sigaction *before)
 {
-    for (int s = SIGRTMAX - 1; s > SIGRTMIN; s--)
-        if (sigaction(s, NULL, before) == 0 && !(before->sa_flags & SA_SIGINFO) &&
-            before->sa_handler == SIG_DFL)
-            return s;
-    return 0;
+    return sigaction(signal, NULL, before) == 0 && !(before->sa_flags & SA_SIGINFO) &&
+           before->sa_handler == SIG_DFL;
+}
+
+/* A real-time signal nobody handles, from the upper end: libraries count from the lower. Emulators
+ * take a handler for signals that they then refuse to send: so one is sent. */
+static bool take_signal(struct fw_capture *c, const struct sigaction *ours)
+{
+    for (c->signal = SIGRTMAX - 1; c->signal > SIGRTMIN; c->signal--) {
+        if (!is_free(c->signal, &c->before) || sigaction(c->signal, ours, NULL) != 0)
+            continue;
+        if (syscall(SYS_tgkill, getpid(), c->tid, c->signal) == 0)
+            return true;
+        sigaction(c->signal, &c->before, NULL);
+    }
+    c->signal = 0;
+    return false;
 }
 
 static bool stack_limits(struct fw_capture *c)
@@ -133,9 +144,6 @@ const char *fw_capture_start(struct fw_capture *c)
         return "unknown processor";
     if (!stack_limits(c))
         return "stack limits unknown";
-    c->signal = free_signal(&c->before);
-    if (!c->signal)
-        return "no free signal";
     c->stack = malloc(FW_STACK_BYTES);
     if (!c->stack)
         return "no memory";
@@ -145,7 +153,12 @@ const char *fw_capture_start(struct fw_capture *c)
         return "taken by another session";
     }
     sigemptyset(&ours.sa_mask);
-    sigaction(c->signal, &ours, NULL);
+    if (!take_signal(c, &ours)) {
+        atomic_store(&active, NULL);
+        free(c->stack);
+        c->stack = NULL;
+        return "no free signal";
+    }
     unblock(c);
     return NULL;
 }
