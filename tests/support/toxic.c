@@ -197,11 +197,21 @@ static bool treat(struct toxic *t, int client, struct toxic_message *request)
     return go_on;
 }
 
+/* Whether the client says something before another one knocks: idle connections give way. */
+static bool speaks(const struct toxic *t, int client)
+{
+    struct pollfd p[] = {{.fd = client, .events = POLLIN}, {.fd = t->fd, .events = POLLIN}};
+
+    while (!atomic_load(&t->stop) && !p[0].revents && !p[1].revents)
+        poll(p, 2, 20);
+    return p[0].revents;
+}
+
 static void serve(struct toxic *t, int client)
 {
     struct toxic_message request;
 
-    while (receive(t, client, false, &request)) {
+    while (speaks(t, client) && receive(t, client, false, &request)) {
         request.to_head = !strncmp((char *)request.bytes, "HEAD ", 5);
         if (!treat(t, client, &request))
             break;
