@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -248,6 +249,29 @@ static void an_address_out_of_reach_is_not_connected_to(void **state)
     log = services_get(&f->services, "/_/log");
     assert_int_equal(json_array_size(log), 0);
     json_decref(log);
+}
+
+static void a_certificate_must_be_one_that_is_trusted(void **state)
+{
+    struct notify_fixture *f = *state;
+    struct notify_alert a = notify_sample(7, 1, NOTIFY_OPEN);
+    char base[64], ca_file[64], secrets[256];
+    int64_t c;
+
+    services_tls(&f->services, base, ca_file);
+    snprintf(secrets, sizeof secrets,
+             "{\"url\":\"%s/hook/framewatch\",\"key\":\"whsec_d2ViaG9vay1rZXktd2ViaG9vay1rZXk=\"}",
+             base);
+    c = notify_channel(f, "webhook", "{}", secrets);
+    notify_hand_over(f, &a);
+    notify_send(f);
+    notify_expect(f, c, "pending|0|*certificate*");
+    assert_int_equal(services_done(&f->services, "POST", "/hook"), 0);
+    f->config.ca_file = ca_file;
+    notify_settle(f);
+    notify_expect(f, c, "sent|200|");
+    assert_int_equal(services_done(&f->services, "POST", "/hook"), 1);
+    unlink(ca_file);
 }
 
 static void what_stays_broken_is_dead_in_the_end_and_can_be_sent_again(void **state)
@@ -512,6 +536,7 @@ int main(void)
         T(chats_that_answer_200_with_an_error_are_understood),
         T(a_message_is_not_followed_through_redirects),
         T(an_address_out_of_reach_is_not_connected_to),
+        T(a_certificate_must_be_one_that_is_trusted),
         T(what_stays_broken_is_dead_in_the_end_and_can_be_sent_again),
         T(messages_of_a_channel_keep_its_rate),
         T(no_secret_is_ever_written_down),

@@ -133,6 +133,26 @@ void services_post(struct services *s, const char *path, const char *fmt, ...)
     json_decref(call(url, body));
 }
 
+void services_tls(struct services *s, char base[64], char ca_file[64])
+{
+    json_t *answer;
+    char url[128];
+    int fd;
+
+    snprintf(url, sizeof url, "%s/_/tls", s->base);
+    answer = call(url, "{}");
+    snprintf(base, 64, "https://127.0.0.1:%lld",
+             (long long)json_integer_value(json_object_get(answer, "port")));
+    snprintf(ca_file, 64, "/tmp/fw-ca-XXXXXX");
+    fd = mkstemp(ca_file);
+    if (!json_object_get(answer, "pem") || fd < 0 ||
+        write(fd, json_string_value(json_object_get(answer, "pem")),
+              json_string_length(json_object_get(answer, "pem"))) <= 0)
+        fail_msg("no certificate");
+    close(fd);
+    json_decref(answer);
+}
+
 static bool is_one(const json_t *entry, const char *method, const char *path)
 {
     return json_is_true(json_object_get(entry, "done")) &&

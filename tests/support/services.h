@@ -23,6 +23,9 @@ void services_stop(struct services *s); /* twice is fine */
 json_t *services_get(struct services *s, const char *path);
 void services_post(struct services *s, const char *path, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* Their base URL by https; *ca_file, which the caller removes, makes it trusted. */
+void services_tls(struct services *s, char base[64], char ca_file[64]);
+
 /* How many requests so far had this method and a path with that in it (NULL: any), and were carried
  * out. */
 int services_done(struct services *s, const char *method, const char *path);

@@ -11,6 +11,7 @@ test when to fail.
     GET  /_/log     what was asked so far (without /_/)
     GET  /_/items/TRACKER   its tickets
     POST /_/edit    {"tracker", "id", "set": {…}}: what a person does; "delete": true
+    POST /_/tls     the same services by https, with a certificate that nobody knows: its port and PEM
     POST /_/reset   as if it had just started
     POST /_/set     {"search_lags": bool, "users": {…}}
 
@@ -24,7 +25,10 @@ import hashlib
 import hmac
 import json
 import re
+import ssl
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -387,6 +391,8 @@ def control(method, path, body):
     if path == "/_/heal":
         world.faults.clear()
         return 200, {}
+    if path == "/_/tls":
+        return 200, start_tls()
     if path == "/_/reset":
         world.__init__()
         release.clear()
@@ -520,6 +526,24 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, request, client_address):
         pass
+
+
+def start_tls():
+    with tempfile.TemporaryDirectory() as folder:
+        key, cert = folder + "/key.pem", folder + "/cert.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+             "-keyout", key, "-out", cert, "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+            check=True, capture_output=True,
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cert, key)
+        with open(cert) as f:
+            pem = f.read()
+    server = Server(("127.0.0.1", 0), Handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return {"port": server.server_address[1], "pem": pem}
 
 
 if __name__ == "__main__":
