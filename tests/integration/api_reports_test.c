@@ -1,0 +1,379 @@
+#include "support/api.h"
+#include "support/job_fixture.h"
+#include "support/rollup_fill.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int64_t build, baseline;
+
+static void fill(struct api *api, int64_t sessions, int tier, int scene, double effect)
+{
+    const struct rollup_fill f = {.app = api->app[0],
+                                  .sessions = sessions,
+                                  .seed = 11,
+                                  .tier = tier,
+                                  .scene = scene,
+                                  .effect = effect};
+
+    rollup_fill(api->conninfo, &f, &build, &baseline);
+}
+
+static void run_kind(struct api *api, const char *kind)
+{
+    struct worker_config config = test_worker(api->conninfo);
+    char path[64];
+    struct err err;
+
+    snprintf(path, sizeof path, "/v1/schedule/%s", kind);
+    api_post(api, 0, ROLE_ADMIN, 202, path, NULL);
+    if (!worker_drain(&config, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(pg_i64(api->conninfo,
+                            "SELECT count(*) FROM job WHERE kind = '%s' AND state <> 'running'",
+                            kind),
+                     0);
+}
+
+static const json_t *slice_of(const json_t *report, const char *tier, const char *scene)
+{
+    const json_t *slice;
+    size_t i;
+
+    json_array_foreach(json_object_get(report, "slices"), i, slice)
+    {
+        if (strcmp(api_text(slice, "tier_name"), tier) == 0 &&
+            strcmp(api_text(slice, "scene"), scene) == 0)
+            return slice;
+    }
+    fail_msg("no slice %s %s", tier, scene);
+    return NULL;
+}
+
+static double figure(const json_t *slice, const char *metric, const char *member)
+{
+    const json_t *v =
+        json_object_get(json_object_get(json_object_get(slice, "figures"), metric), member);
+
+    if (!json_is_number(v))
+        fail_msg("%s has no %s", metric, member);
+    return json_number_value(v);
+}
+
+static void tells_the_change_where_it_is_and_none_elsewhere(void **state)
+{
+    struct api *api = *state;
+    const json_t *r, *low, *high;
+
+    fill(api, 30000, 3, 2, 0.2);
+    r = api_get(api, 0, ROLE_READ, 200, "/v1/report?build=%lld", (long long)build);
+    assert_int_equal(api_i64(json_object_get(r, "baseline"), "id"), baseline);
+    low = slice_of(r, "low", "mode/map1");
+    high = slice_of(r, "high", "mode/map1");
+    assert_true(fabs(figure(low, "p90", "change") - 0.2) < 0.05);
+    assert_true(figure(low, "p90", "low") > 0.1);
+    assert_true(figure(low, "p90", "high") < 0.3);
+    assert_true(figure(high, "p90", "low") < 0 && figure(high, "p90", "high") > 0);
+    assert_true(fabs(figure(slice_of(r, "all", ""), "janks", "value") - 5) < 0.5);
+    assert_string_equal(api_text(json_object_get(json_object_get(low, "figures"), "p90"), "basis"),
+                        "installs");
+}
+
+static void is_one_slice_when_one_is_asked_for(void **state)
+{
+    struct api *api = *state;
+    const json_t *r;
+
+    fill(api, 3000, 0, 0, 0);
+    r = api_get(api, 0, ROLE_READ, 200, "/v1/report?build=%lld&tier=low&scene=mode/map3",
+                (long long)build);
+    assert_int_equal(json_array_size(json_object_get(r, "slices")), 1);
+    assert_int_equal(api_i64(r, "rows"), 4 * 64 - 64);
+    r = api_get(api, 0, ROLE_READ, 200, "/v1/report?build=%lld&tier=all&scene=", (long long)build);
+    assert_int_equal(json_array_size(json_object_get(r, "slices")), 1);
+}
+
+/* However many sessions there are. */
+static void reads_as_many_rows_as_there_are_slices(void **state)
+{
+    struct api *api = *state;
+    int64_t rows[2];
+
+    fill(api, 20000, 0, 0, 0);
+    rows[0] =
+        api_i64(api_get(api, 0, ROLE_READ, 200, "/v1/report?build=%lld", (long long)build), "rows");
+    pg_sql(api->conninfo, "TRUNCATE expectation, tier_model, install_build CASCADE;"
+                          "TRUNCATE metric_rollup; DELETE FROM build");
+    fill(api, 2000000, 0, 0, 0);
+    rows[1] =
+        api_i64(api_get(api, 0, ROLE_READ, 200, "/v1/report?build=%lld", (long long)build), "rows");
+    assert_int_equal(rows[0], rows[1]);
+    assert_int_equal(rows[0], 64 * FILL_TIERS * (FILL_SCENES + 1) * 3);
+}
+
+static bool body_has(const struct api *api, const char *text)
+{
+    return memmem(api->answer.body, api->answer.len, text, strlen(text)) != NULL;
+}
+
+static void gives_the_same_figures_as_csv_and_as_a_page(void **state)
+{
+    struct api *api = *state;
+    char path[100];
+
+    fill(api, 3000, 0, 0, 0);
+    /* a name that a page would take for markup and a spreadsheet for a formula */
+    pg_sql(api->conninfo, "UPDATE metric_rollup SET scene = '=1+<b>&' WHERE scene = 'mode/map0'");
+    snprintf(path, sizeof path, "/v1/report?build=%lld&format=csv", (long long)build);
+    api_send(api, (struct api_call){.method = "GET", .path = path, .key = api->key[0][ROLE_READ]});
+    assert_int_equal(api->answer.status, 200);
+    assert_true(body_has(api, "tier,scene,installs,metric,unit,n,value"));
+    assert_true(body_has(api, "\"'=1+<b>&\""));
+    snprintf(path, sizeof path, "/v1/report?build=%lld&format=html", (long long)build);
+    api_send(api, (struct api_call){.method = "GET", .path = path, .key = api->key[0][ROLE_READ]});
+    assert_int_equal(api->answer.status, 200);
+    assert_true(body_has(api, "=1+&lt;b&gt;&amp;"));
+    assert_false(body_has(api, "<b>"));
+    assert_false(body_has(api, "<script"));
+    assert_non_null(strstr(api->answer.policy, "default-src 'none'"));
+}
+
+static void refuses_what_it_does_not_know(void **state)
+{
+    struct api *api = *state;
+
+    fill(api, 3000, 0, 0, 0);
+    api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/report"), "invalid", "build");
+    api_problem(
+        api_get(api, 0, ROLE_READ, 400, "/v1/report?build=%lld&tier=best", (long long)build),
+        "invalid", "tier");
+    api_get(api, 0, ROLE_READ, 404, "/v1/report?build=999");
+    api_get(api, 1, ROLE_READ, 404, "/v1/report?build=%lld", (long long)build); /* another app's */
+    api_get(api, 0, ROLE_READ, 404, "/v1/alerts/1");
+    api_post(api, 0, ROLE_ADMIN, 404, "/v1/schedule/nonsense", NULL);
+    api_post(api, 0, ROLE_READ, 403, "/v1/schedule/alerts", NULL);
+}
+
+/* Alerts --------------------------------------------------------------------------------------- */
+
+static const json_t *live(struct api *api, size_t n)
+{
+    const json_t *items =
+        json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/alerts?state=live"), "items");
+
+    assert_int_equal(json_array_size(items), n);
+    return items;
+}
+
+static void opens_one_alert_where_the_build_is_worse(void **state)
+{
+    struct api *api = *state;
+    const json_t *a;
+
+    fill(api, 30000, 3, 2, 0.25);
+    run_kind(api, "alerts");
+    a = json_array_get(live(api, 1), 0);
+    assert_string_equal(api_text(a, "tier_name"), "low");
+    assert_string_equal(api_text(a, "scene"), "mode/map1");
+    assert_string_equal(api_text(a, "metric"), "p90");
+    assert_string_equal(api_text(a, "state"), "open");
+    assert_true(json_array_size(json_object_get(json_object_get(a, "evidence"), "metrics")) >= 2);
+    run_kind(api, "alerts");
+    assert_int_equal(api_i64(json_array_get(live(api, 1), 0), "version"), 1); /* told once */
+}
+
+static void stays_quiet_where_nothing_changed(void **state)
+{
+    struct api *api = *state;
+
+    fill(api, 30000, 0, 0, 0);
+    run_kind(api, "alerts");
+    live(api, 0);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE tier < 1"), 0);
+}
+
+static void obeys_thresholds(void **state)
+{
+    struct api *api = *state;
+
+    fill(api, 30000, 3, 2, 0.25);
+    api_send(api, (struct api_call){.method = "PUT",
+                                    .path = "/v1/alerts/rules",
+                                    .key = api->key[0][ROLE_ADMIN],
+                                    .body = "{\"items\":[{\"tier\":3,\"theta\":0.6}]}"});
+    assert_int_equal(api->answer.status, 200);
+    run_kind(api, "alerts");
+    live(api, 0);
+    assert_true(pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE level = 'warn'") > 0);
+    api_send(api, (struct api_call){.method = "PUT",
+                                    .path = "/v1/alerts/rules",
+                                    .key = api->key[0][ROLE_ADMIN],
+                                    .body = "{\"items\":[{\"theta\":0.6},{\"theta\":0.7}]}"});
+    assert_int_equal(api->answer.status, 400);
+    api_send(api, (struct api_call){.method = "PUT",
+                                    .path = "/v1/alerts/rules",
+                                    .key = api->key[0][ROLE_ADMIN],
+                                    .body = "{\"items\":[]}"});
+    assert_int_equal(api->answer.status, 200);
+    run_kind(api, "alerts");
+    live(api, 1);
+}
+
+static void goes_through_its_states(void **state)
+{
+    struct api *api = *state;
+    char path[64];
+    const json_t *a;
+    int64_t id;
+
+    fill(api, 30000, 3, 2, 0.25);
+    run_kind(api, "alerts");
+    id = api_i64(json_array_get(live(api, 1), 0), "id");
+    snprintf(path, sizeof path, "/v1/alerts/%lld/acknowledge", (long long)id);
+    a = api_post(api, 0, ROLE_ADMIN, 200, path, "{\"note\":\"on it\"}");
+    assert_string_equal(api_text(a, "state"), "acknowledged");
+    assert_string_equal(api_text(a, "note"), "on it");
+    api_post(api, 0, ROLE_ADMIN, 409, path, "{}");
+    api_post(api, 1, ROLE_ADMIN, 409, path, "{}"); /* another app's */
+    snprintf(path, sizeof path, "/v1/alerts/%lld/silence", (long long)id);
+    a = api_post(api, 0, ROLE_ADMIN, 200, path, "{\"days\":2}");
+    assert_string_equal(api_text(a, "state"), "silenced");
+    run_kind(api, "alerts");
+    live(api, 0);
+    a = api_post(api, 0, ROLE_ADMIN, 200, path, "{\"days\":0}");
+    assert_string_equal(api_text(a, "state"), "updated");
+
+    /* the build is as good as its baseline again: other sessions outweigh the slow ones */
+    pg_sql(api->conninfo,
+           "UPDATE metric_rollup m SET sums = o.sums FROM metric_rollup o "
+           "WHERE m.build_id = %lld AND m.arm = 0 AND o.shard = m.shard AND "
+           "o.build_id = %lld AND o.arm = 0 AND o.tier = m.tier AND o.scene = "
+           "m.scene",
+           (long long)build, (long long)baseline);
+    run_kind(api, "alerts");
+    live(api, 0);
+    a = api_get(api, 0, ROLE_READ, 200, "/v1/alerts/%lld", (long long)id);
+    assert_string_equal(api_text(a, "state"), "resolved");
+    assert_true(json_is_string(json_object_get(a, "resolved_at")));
+}
+
+/* Reports, health, tiers, heat map --------------------------------------------------------------
+ */
+
+static void makes_reports_and_health_checks_by_itself(void **state)
+{
+    struct api *api = *state;
+    char id[33];
+    const json_t *list, *doc;
+
+    fill(api, 3000, 0, 0, 0);
+    api_play(api, 0, 1, 5, id); /* a build has sessions */
+    pg_sql(api->conninfo, "UPDATE session SET build_id = %lld", (long long)build);
+    run_kind(api, "reports");
+    run_kind(api, "reports");
+    list = json_object_get(
+        api_get(api, 0, ROLE_READ, 200, "/v1/reports?build=%lld", (long long)build), "items");
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(api_text(json_array_get(list, 0), "kind"), "health");
+    assert_int_equal(api_i64(json_array_get(list, 0), "step"), 3);
+    doc = api_get(api, 0, ROLE_READ, 200, "/v1/reports/%lld",
+                  (long long)api_i64(json_array_get(list, 0), "id"));
+    assert_true(json_is_array(json_object_get(doc, "findings")));
+    doc = api_get(api, 0, ROLE_READ, 200, "/v1/health-check?build=%lld", (long long)build);
+    assert_int_equal(api_i64(json_object_get(doc, "build"), "id"), build);
+    api_get(api, 1, ROLE_READ, 404, "/v1/health-check");
+}
+
+static void lists_tiers_and_takes_a_catalogue(void **state)
+{
+    struct api *api = *state;
+    char id[33];
+    const json_t *doc, *model;
+
+    assert_int_equal(
+        json_array_size(json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/tiers"), "tiers")), 0);
+    fill(api, 3000, 0, 0, 0);
+    doc = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/tiers"), "tiers");
+    assert_int_equal(json_array_size(doc), 3);
+    api_play(api, 0, 1, 5, id);
+    doc = api_get(api, 0, ROLE_READ, 200, "/v1/tiers/models?tier=untiered");
+    model = json_array_get(json_object_get(doc, "items"), 0);
+    assert_string_equal(api_text(model, "tier_name"), "untiered");
+    assert_true(json_is_null(json_object_get(model, "p90_ms")));
+    api_send(api, (struct api_call){
+                      .method = "PUT",
+                      .path = "/v1/tiers/catalogue",
+                      .key = api->key[0][ROLE_ADMIN],
+                      .body = "{\"items\":[{\"manufacturer\":\"ACME\",\"model\":\"One\"},"
+                              "{\"manufacturer\":\"acme\",\"model\":\"One\",\"ram_mb\":4096}]}"});
+    assert_int_equal(api->answer.status, 200);
+    assert_int_equal(api_i64(api->answer.json, "models"), 1);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT ram_mb FROM device_catalogue"), 4096);
+}
+
+static void shows_where_on_a_map_players_jank(void **state)
+{
+    struct api *api = *state;
+    struct session_builder *b = sb_new(5);
+    const json_t *map, *cell;
+    int64_t id;
+    uint64_t t = 0;
+
+    sb_part(b, 0, 0);
+    sb_scene(b, 0, "city", "harbor");
+    for (int i = 0; i < 4; i++) { /* to and fro: two squares, each entered twice */
+        sb_position(b, t, i % 2 ? 10.5f : -3.2f, 2.0f);
+        t = sb_steady(b, t, 60, 16670);
+        if (i % 2)
+            t = sb_frames(b, t, SB_INTERVALS(300000));
+    }
+    sb_end(b, t, END_STOPPED);
+    api_upload(api, 0, b, "phone");
+    sb_free(b);
+    id = pg_i64(api->conninfo, "SELECT build_id FROM build");
+    map = api_get(api, 0, ROLE_READ, 200, "/v1/heatmap?build=%lld&scene=city/harbor&min_visits=1",
+                  (long long)id);
+    assert_int_equal(api_i64(map, "level"), 0);
+    assert_int_equal(json_array_size(json_object_get(map, "cells")), 2);
+    cell = json_array_get(json_object_get(map, "cells"), 0);
+    assert_int_equal(api_i64(cell, "x"), 10);
+    assert_int_equal(api_i64(cell, "visits"), 2);
+    assert_int_equal(api_i64(cell, "janky_visits"), 2);
+    assert_int_equal(api_i64(cell, "jank_ms"), 600);
+    cell = json_array_get(json_object_get(map, "cells"), 1);
+    assert_int_equal(api_i64(cell, "x"), -4);
+    assert_int_equal(api_i64(cell, "janky_visits"), 0);
+    map = api_get(api, 0, ROLE_READ, 200,
+                  "/v1/heatmap?build=%lld&scene=city/harbor&min_visits=1&level=8", (long long)id);
+    assert_int_equal(json_array_size(json_object_get(map, "cells")), 2); /* both sides of 0 */
+    map = api_get(api, 0, ROLE_READ, 200, "/v1/heatmap?build=%lld", (long long)id);
+    assert_int_equal(json_array_size(json_object_get(map, "items")), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(tells_the_change_where_it_is_and_none_elsewhere),
+        TEST(is_one_slice_when_one_is_asked_for),
+        TEST(reads_as_many_rows_as_there_are_slices),
+        TEST(gives_the_same_figures_as_csv_and_as_a_page),
+        TEST(refuses_what_it_does_not_know),
+        TEST(opens_one_alert_where_the_build_is_worse),
+        TEST(stays_quiet_where_nothing_changed),
+        TEST(obeys_thresholds),
+        TEST(goes_through_its_states),
+        TEST(makes_reports_and_health_checks_by_itself),
+        TEST(lists_tiers_and_takes_a_catalogue),
+        TEST(shows_where_on_a_map_players_jank),
+    };
+
+    return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);
+}
