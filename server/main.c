@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FAMILIES_MS 5000 /* counts of stacks gather for so long */
 #define MEGABYTE (1024 * 1024)
 #define HEALTHCHECK_S 3
 #define SYSTEMD_FIRST_FD 3
@@ -180,6 +181,7 @@ static bool start_worker(struct service *s, struct err *err)
     w.cache_dir = c->cache_dir;
     w.cache_bytes = c->cache_mb * MEGABYTE;
     w.public_url = c->public_url;
+    w.families_ms = FAMILIES_MS;
     w.retention.raw_days = (int)c->raw_days;
     w.retention.session_days = (int)c->session_days;
     w.log = log_worker;

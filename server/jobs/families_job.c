@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DELTAS_AT_ONCE 256
+#define DELTAS_AT_ONCE 4096           /* every batch writes the rows of the largest families anew */
+#define TALLY_BYTES_AT_ONCE (8 << 20) /* several times as much when they are read */
 #define STACKS_AT_ONCE 256
 #define GATHERED_AT_MOST 200000 /* changes, before they are written */
 #define SEPARATOR '\x1e'
@@ -432,7 +433,7 @@ static bool count_line(struct families *f, const struct fold *x, size_t i,
 
     if (!key)
         return err_set(err, ERR_INTERNAL, "a stack of the batch has no family");
-    return counts_add_stack(f->counts, line->kind, line->hash, &facts, &change, err) &&
+    return counts_add_stack(f->counts, (int)line->kind, line->hash, &facts, &change, err) &&
            counts_add_family(f->counts, key->family.at, &facts, &change, err) &&
            (counts_waiting(f->counts) <= GATHERED_AT_MOST ||
             counts_flush(f->counts, f->run->db, err));
@@ -508,10 +509,11 @@ static bool session_changes(struct families *f, bool *more, struct err *err)
     struct db_rows rows;
     struct fold x;
 
-    if (!db_all(run->db, Q_STACK_DELTA_TAKE, DB_ARGS(db_i64(f->app), db_i64(DELTAS_AT_ONCE)),
+    if (!db_all(run->db, Q_STACK_DELTA_TAKE,
+                DB_ARGS(db_i64(f->app), db_i64(DELTAS_AT_ONCE), db_i64(TALLY_BYTES_AT_ONCE)),
                 &delta_map, run->work, &rows, err))
         return false;
-    *more = rows.n == DELTAS_AT_ONCE;
+    *more = rows.n > 0;
     if (!rows.n)
         return true;
     x = (struct fold){.deltas = rows.at, .n = rows.n};
@@ -564,11 +566,38 @@ static bool all_batches(struct families *f, batch_fn *work, bool last, struct er
     return true;
 }
 
+struct due {
+    bool early;
+    int64_t due_us;
+};
+static const struct db_col due_cols[] = {DB_COL(due, early), DB_COL(due, due_us)};
+static const struct db_map due_map = DB_MAP(due, due_cols);
+
+/* A little later more changes come together, and rows are written once for all of them. */
+static bool too_early(struct job_run *run, struct due *out, struct err *err)
+{
+    *out = (struct due){.early = false};
+    if (!run->config->families_ms)
+        return true;
+    return db_one(run->db, Q_FAMILIES_DUE,
+                  DB_ARGS(db_i64(run->job.job_id), db_i64(run->config->families_ms),
+                          db_i64(run->job.app_id), db_i64(DELTAS_AT_ONCE),
+                          db_i64(run->config->clock_offset_ms)),
+                  &due_map, run->mem, out, err);
+}
+
 bool families_job(struct job_run *run, enum job_outcome *out, struct err *err)
 {
     struct families f = {.run = run, .app = run->job.app_id};
+    struct due due;
     bool ok;
 
+    if (!too_early(run, &due, err))
+        return false;
+    if (due.early) {
+        *out = JOB_LATER;
+        return queue_later(run->db, &run->job, due.due_us, err);
+    }
     f.counts = counts_new(f.app);
     f.scratch = arena_new(run->config->arena_bytes);
     ok = (f.counts && f.scratch) || out_of_memory(err);

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GATHERED_BYTES ((size_t)160 << 20)
-#define ROW_BYTES ((size_t)4 << 20)  /* two sketches at their fullest */
-#define SKETCH_CAP ((size_t)1 << 20) /* one, as it is stored */
-#define ROWS_AT_ONCE 2000            /* of one statement */
-#define GROUP_BASE 64                /* shard = app * 64 + g */
+#define GATHERED_BYTES ((size_t)128 << 20)
+#define CHUNK_BYTES ((size_t)160 << 20) /* rows as they were and as they become */
+#define ROW_BYTES ((size_t)4 << 20)     /* two sketches at their fullest */
+#define SKETCH_CAP ((size_t)1 << 20)    /* one, as it is stored */
+#define ROWS_AT_ONCE 500                /* of one statement */
+#define GROUP_BASE 64                   /* shard = app * 64 + g */
 
 /* What families are counted by. X(name, column `dim`, by all builds too, counts sessions too, and
  * what sessions are counted by: once, for each scene, or not) */
@@ -65,7 +66,9 @@ struct list {
 
 struct counts {
     int64_t app;
-    struct arena *mem, *row; /* row: of one row's sketches */
+    struct arena *mem;   /* what is gathered */
+    struct arena *chunk; /* rows that one statement writes */
+    struct arena *row;   /* sketches of one of them */
     struct list stacks, families;
 };
 
@@ -82,10 +85,11 @@ struct counts *counts_new(int64_t app)
         return NULL;
     c->app = app;
     c->mem = arena_new(GATHERED_BYTES);
+    c->chunk = arena_new(CHUNK_BYTES);
     c->row = arena_new(ROW_BYTES);
     c->stacks.item = sizeof(struct stack_entry);
     c->families.item = sizeof(struct family_entry);
-    if (c->mem && c->row)
+    if (c->mem && c->chunk && c->row)
         return c;
     counts_free(c);
     return NULL;
@@ -96,6 +100,7 @@ void counts_free(struct counts *c)
     if (!c)
         return;
     arena_free(c->mem);
+    arena_free(c->chunk);
     arena_free(c->row);
     free(c->stacks.at);
     free(c->families.at);
@@ -326,8 +331,8 @@ static bool end_row(struct counts *c, const struct sums *s, bool distinct, struc
         out->n_sessions = estimate(&s->sessions, s->events);
         out->n_installs = estimate(&s->installs, s->events);
     }
-    return store_set(&s->sessions, distinct && s->events, c->mem, &out->sessions, err) &&
-           store_set(&s->installs, distinct && s->events, c->mem, &out->installs, err);
+    return store_set(&s->sessions, distinct && s->events, c->chunk, &out->sessions, err) &&
+           store_set(&s->installs, distinct && s->events, c->chunk, &out->installs, err);
 }
 
 static int compare_i64(int64_t a, int64_t b)
@@ -442,11 +447,11 @@ static bool write_stack_rows(struct counts *c, struct db *db, const size_t *grou
     struct sum_columns s;
     struct db_rows rows;
 
-    if (!new_stack_columns(c->mem, n, &k) || !new_sum_columns(c->mem, n, &s))
+    if (!new_stack_columns(c->chunk, n, &k) || !new_sum_columns(c->chunk, n, &s))
         return out_of_memory(err);
     for (size_t i = 0; i < n; i++)
         put_stack_key(&k, i, &e[group[i]]);
-    if (!db_all(db, Q_STACK_COUNT_READ, DB_ARGS(STACK_KEY_ARGS(k, n)), &held_map, c->mem, &rows,
+    if (!db_all(db, Q_STACK_COUNT_READ, DB_ARGS(STACK_KEY_ARGS(k, n)), &held_map, c->chunk, &rows,
                 err))
         return false;
     if (rows.n != n)
@@ -476,13 +481,13 @@ static bool write_totals(struct counts *c, struct db *db, struct err *err)
 {
     const struct stack_entry *e = c->stacks.at;
     size_t n = c->stacks.n;
-    struct bytes *hash = arena_array(c->mem, n, sizeof *hash);
-    int64_t *kind = arena_array(c->mem, n, sizeof *kind);
-    int64_t *build = arena_array(c->mem, n, sizeof *build);
-    int64_t *events = arena_array(c->mem, n, sizeof *events);
-    int64_t *us = arena_array(c->mem, n, sizeof *us);
+    struct bytes *hash = arena_array(c->chunk, n, sizeof *hash);
+    int64_t *kind = arena_array(c->chunk, n, sizeof *kind);
+    int64_t *build = arena_array(c->chunk, n, sizeof *build);
+    int64_t *events = arena_array(c->chunk, n, sizeof *events);
+    int64_t *us = arena_array(c->chunk, n, sizeof *us);
 
-    if (arena_full(c->mem))
+    if (arena_full(c->chunk))
         return out_of_memory(err);
     for (size_t i = 0; i < n; i++) {
         hash[i] = (struct bytes){e[i].hash, 16};
@@ -568,7 +573,7 @@ static bool write_family_rows(struct counts *c, struct db *db, const size_t *gro
     struct sum_columns s;
     struct db_rows rows;
 
-    if (!new_family_columns(c->mem, n, &k) || !new_sum_columns(c->mem, n, &s))
+    if (!new_family_columns(c->chunk, n, &k) || !new_sum_columns(c->chunk, n, &s))
         return out_of_memory(err);
     for (size_t i = 0; i < n; i++) {
         k.family[i] = (struct bytes){e[group[i]].family, FINGERPRINT_BYTES};
@@ -576,8 +581,8 @@ static bool write_family_rows(struct counts *c, struct db *db, const size_t *gro
         k.dim[i] = dims[e[group[i]].dim].text;
         k.value[i] = e[group[i]].value;
     }
-    if (!db_all(db, Q_FAMILY_COUNT_READ, DB_ARGS(FAMILY_KEY_ARGS(c->app, k, n)), &held_map, c->mem,
-                &rows, err))
+    if (!db_all(db, Q_FAMILY_COUNT_READ, DB_ARGS(FAMILY_KEY_ARGS(c->app, k, n)), &held_map,
+                c->chunk, &rows, err))
         return false;
     if (rows.n != n)
         return err_set(err, ERR_DB, "counts of families vanished");
@@ -614,12 +619,16 @@ static bool write_list(struct counts *c, struct db *db, struct list *l,
             group[n] = i;
             if (!write(c, db, group, n, err))
                 return false;
+            arena_reset(c->chunk);
             n = 0;
         }
         group[n++] = i;
     }
     group[n] = l->n;
-    return !n || write(c, db, group, n, err);
+    if (n && !write(c, db, group, n, err))
+        return false;
+    arena_reset(c->chunk);
+    return true;
 }
 
 bool counts_flush(struct counts *c, struct db *db, struct err *err)
@@ -629,6 +638,7 @@ bool counts_flush(struct counts *c, struct db *db, struct err *err)
               write_list(c, db, &c->families, by_family, write_family_rows, err);
 
     c->stacks.n = c->families.n = 0;
+    arena_reset(c->chunk);
     arena_reset(c->mem);
     return ok;
 }

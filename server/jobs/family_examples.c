@@ -27,7 +27,7 @@ static struct slot slot_of(const struct example_session *s, const void *what, si
 
     hmac_sha256(s->id.at, s->id.len, what, len, sum);
     return (struct slot){
-        (int64_t)((sum[16] | sum[17] << 8) % slots),
+        (int64_t)(((unsigned)sum[16] | (unsigned)sum[17] << 8) % slots),
         {(unsigned char *)arena_dup(mem, (const char *)sum, PRIORITY_BYTES), PRIORITY_BYTES}};
 }
 

@@ -32,6 +32,7 @@ struct worker_config {
     int64_t idle_ms;                  /* a session without a new part for so long is final */
     int64_t poll_min_ms, poll_max_ms; /* between looks at an empty queue */
     int64_t upkeep_ms;                /* between rounds of partitions and retention */
+    int64_t families_ms;              /* counts of stacks may wait so long for more to come */
     int64_t schedule_ms;              /* between looks at what recurs (schedule.h); 0: none */
     size_t max_session_bytes;         /* all parts of a session together, as uploaded */
     size_t arena_bytes;               /* memory of one job */
@@ -40,7 +41,7 @@ struct worker_config {
     struct index_settings index;
     const char *cache_dir; /* of look-up tables of symbols; "": a temporary one */
     int64_t cache_bytes;
-    const char *public_url; /* of the pages, for links in what is told; "" if unknown */
+    const char *public_url;  /* of the pages, for links in what is told; "" if unknown */
     int64_t clock_offset_ms; /* added to the database's clock: tests look into the future */
     /* One logfmt line a finished or failed job, without newline; from any thread. May be NULL. */
     void (*log)(void *user, const char *line);

@@ -5,6 +5,6 @@ WITH taken AS MATERIALIZED (
     LIMIT $2::bigint
     FOR UPDATE),
 gone AS (
-    DELETE FROM stack_regroup r USING taken
-    WHERE r.app_id = $1::integer AND r.hash = taken.hash)
+    DELETE FROM stack_regroup
+    WHERE app_id = $1::integer AND hash = ANY (ARRAY(SELECT hash FROM taken)))
 SELECT hash FROM taken ORDER BY hash

@@ -15,7 +15,7 @@
 /* Sessions --------------------------------------------------------------------------------------
  */
 
-enum { LOAD, LOAD_OTHER_LINE, RENDER, SYSTEM, WAIT_IN_SHOP, WAIT_IN_MATCH };
+enum { LOAD, LOAD_OTHER_LINE, RENDER, SYSTEM, WAIT_IN_SHOP, WAIT_IN_MATCH, WITHOUT_MATCH };
 
 static uint32_t put_stack(struct session_builder *b, int which)
 {
@@ -39,6 +39,8 @@ static uint32_t put_stack(struct session_builder *b, int which)
     case WAIT_IN_MATCH:
         return sb_text_stack(b, "main", "com.studio.Lock.wait", "com.studio.Match.start",
                              "com.studio.Game.tick", NULL);
+    case WITHOUT_MATCH: /* a frame was lost */
+        return sb_text_stack(b, "main", "com.studio.Lock.wait", "com.studio.Game.tick", NULL);
     default:
         return sb_text_stack(b, "main", "android.os.MessageQueue.nativePollOnce",
                              "android.os.Looper.loop", NULL);
@@ -483,6 +485,22 @@ static void a_family_is_split_at_a_greater_depth_and_joined_again(void **state)
     free(after);
 }
 
+static void suggests_families_that_a_lost_frame_parted(void **state)
+{
+    struct api *api = *state;
+    json_t *kin;
+
+    PLAY(api, 1, "a", WAIT_IN_SHOP);
+    kin = api_get(api, 0, ROLE_READ, 200, "/v1/family-kin");
+    assert_int_equal(items(kin), 0); /* one family has no kin */
+    for (uint64_t i = 2; i < 6; i++)
+        PLAY(api, i, "b", WITHOUT_MATCH, WAIT_IN_MATCH, WAIT_IN_MATCH, WAIT_IN_MATCH);
+    kin = api_get(api, 0, ROLE_READ, 200, "/v1/family-kin?kind=jank");
+    for (size_t i = 0; i < items(kin); i++)
+        assert_string_equal(api_text(item(kin, i), "reason"), "lost");
+    api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/family-kin?kind=x"), "invalid", "kind");
+}
+
 /* Flame graphs and paths --------------------------------------------------------------------------
  */
 
@@ -778,6 +796,7 @@ int main(void)
         T(another_depth_merges_and_its_undo_splits_again),
         T(families_are_merged_and_split_by_hand_and_back),
         T(a_family_is_split_at_a_greater_depth_and_joined_again),
+        T(suggests_families_that_a_lost_frame_parted),
         T(exports_flame_graphs_in_every_form),
         T(compares_two_builds_in_shares),
         T(ranks_the_steps_that_lead_to_a_family),

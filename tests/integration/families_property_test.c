@@ -154,8 +154,7 @@ static void some_rules(const char *db, struct random *r)
     static const char *const bodies[] = {
         "{\"depth\": 1}", "{\"depth\": 5}",
         "{\"exclude\": [{\"field\": \"function\", \"pattern\": \"*Level.load\"}]}",
-        "{\"include\": [{\"field\": \"package\", \"pattern\": \"com.studio.World\"}], \"depth\": "
-        "2}",
+        "{\"depth\": 2, \"exclude\": [{\"field\": \"package\", \"pattern\": \"com.studio.Shop\"}]}",
         "{\"ignore\": [{\"field\": \"keyword\", \"pattern\": \"Mesh\"}]}"};
 
     put_rules(db, bodies[below(r, 5)]);
