@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Fills a server with synthetic sessions of two builds, the newer one slower on low devices in one scene,
 # and has everything judged at once instead of on schedule. For the quick start and the tests of the page.
-#   deploy/demo-data.sh BUILD_DIR URL KEY_DIR [SESSIONS] [APP]       900 sessions of app demo_game
+#   deploy/demo-data.sh BUILD_DIR URL KEY_DIR [SESSIONS] [APP]       2000 sessions of app demo_game
 # KEY_DIR holds the files ingest and admin. Prints nothing; a second run adds nothing.
 set -euo pipefail
-bin=$1 url=$2 keys=$3 sessions=${4:-900} app=${5:-demo_game}
+bin=$1 url=$2 keys=$3 sessions=${4:-2000} app=${5:-demo_game}
 patience=900
 
 api() { # METHOD PATH [BODY]
@@ -19,10 +19,21 @@ until_true() {
         sleep 0.3
     done
 }
-idle() { # no job of these kinds is due
-    [ "$(api GET '/v1/jobs?limit=200' | jq --arg now "$(date -u +%FT%TZ)" --arg kinds "$1" \
-        '[.items[] | select(.state != "dead" and (.kind | IN($kinds | split(" ")[])) and .run_after <= $now)] | length')" = 0 ]
+due() { # KINDS: how many jobs of these kinds run or are due
+    local state cursor page n=0
+    for state in ready running; do
+        cursor=
+        while :; do
+            page=$(api GET "/v1/jobs?limit=200&state=$state${cursor:+&cursor=$cursor}") || return 1
+            n=$((n + $(jq --arg now "$(date -u +%FT%T.999Z)" --arg kinds "$1" '[.items[] |
+                select((.kind | IN($kinds | split(" ")[])) and .run_after <= $now)] | length' <<<"$page")))
+            cursor=$(jq -r '.next // empty' <<<"$page")
+            [ -n "$cursor" ] || break
+        done
+    done
+    echo "$n"
 }
+idle() { [ "$(due "$1")" = 0 ]; }
 now() { # KIND…
     local kind
     for kind; do

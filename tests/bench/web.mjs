@@ -13,9 +13,10 @@ async function choose() {
     const deadline = Date.now() + 300000;
     for (;;) {
         const { items } = await api('/v1/sessions?limit=200');
-        const jobs = await api('/v1/jobs?limit=1');
+        const jobs = await api('/v1/jobs?limit=200&state=ready');
+        const waiting = jobs.items.some((j) => j.kind === 'part');
         const fit = items.filter((s) => s.frames >= FRAMES).sort((a, b) => a.frames - b.frames);
-        if (!jobs.items.length && fit.length) return fit[0];
+        if (!waiting && fit.length) return fit[0];
         if (Date.now() > deadline) throw new Error('no session of 36,000 frames');
         await new Promise((r) => setTimeout(r, 500));
     }
