@@ -64,6 +64,7 @@ static int set_up(void **state)
     struct fixture *fx = calloc(1, sizeof *fx);
 
     fx->server = server_new(SERVER_BINARY);
+    fx->server->args[0] = "--job-lease-ms=3000"; /* of workers that are killed */
     server_start(fx->server);
     snprintf(fx->storage, sizeof fx->storage, "/tmp/sdk_network_XXXXXX");
     assert_non_null(mkdtemp(fx->storage));
@@ -130,7 +131,7 @@ static void record(struct fixture *fx)
         if (part == PARTS)
             break;
         fw_background(fw);
-        for (int i = 0; i < 20000 && count_files(fx) < before + part; i++)
+        for (int i = 0; i < 120000 && count_files(fx) < before + part; i++)
             usleep(1000);
         fw_foreground(fw);
     }

@@ -166,15 +166,22 @@ static bool answer_client(struct toxic *t, int client, enum toxin toxin,
     return sent && toxin != TOXIN_cut_answer;
 }
 
+/* Each once in turn, then as drawn: every other one is let be. */
+static enum toxin next_toxin(struct toxic *t)
+{
+    uint64_t drawn = t->exchanges < TOXIN_COUNT ? t->exchanges : draw(t) % (2 * TOXIN_COUNT);
+
+    t->exchanges++;
+    return drawn < TOXIN_COUNT ? (enum toxin)drawn : TOXIN_none;
+}
+
 /* One exchange; true: the connection may go on. Takes the request's bytes. */
 static bool treat(struct toxic *t, int client, struct toxic_message *request)
 {
-    enum toxin toxin = atomic_load(&t->kind) ? TOXIN_none : (enum toxin)(draw(t) % 14);
+    enum toxin toxin = next_toxin(t);
     struct toxic_message answer, second = {NULL, 0, false};
     bool go_on;
 
-    if (toxin >= TOXIN_COUNT)
-        toxin = TOXIN_none;
     atomic_fetch_add(&t->count[toxin], 1);
     if (toxin == TOXIN_cut_request || toxin == TOXIN_late) {
         if (toxin == TOXIN_cut_request)

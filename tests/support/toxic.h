@@ -1,8 +1,9 @@
 /*
  * toxic: an HTTP/1.1 proxy on loopback that does to requests and answers what bad networks do.
  *
- * One thread; it serves one connection after the other. What it does to an exchange is drawn from a
- * seeded generator, so a run can be repeated. The server's port may change at any time.
+ * One thread; it serves one connection after the other. It does each thing once, then what it
+ * draws from a seeded generator, so a run can be repeated. The server's port may change at any
+ * time.
  */
 #pragma once
 #include <pthread.h>
@@ -32,7 +33,7 @@ struct toxic {
     _Atomic unsigned count[TOXIN_COUNT]; /* exchanges so treated */
     _Atomic bool kind;                   /* from now on it does nothing to them */
     _Atomic bool stop;
-    uint64_t random;
+    uint64_t random, exchanges;
     int fd;
     pthread_t thread;
     struct toxic_message {
