@@ -40,7 +40,7 @@ static bool read_stat(struct fw_threads *t, struct fw_reader *r, int64_t *cpu_us
 
 static void read_main(struct fw_threads *t, struct fw_reader *r, struct fw_wire_hardware *out)
 {
-    int64_t cpu_us, wait_us = 0;
+    int64_t cpu_us = 0, wait_us = 0;
 
     if (!t->no_schedstat && !read_schedstat(t, r, &cpu_us, &wait_us)) {
         if (r->slow)
