@@ -110,7 +110,7 @@ function Stats({ s, data }: { s: Session; data: Timeline | null }) {
                     </span>
                 }
             />
-            <Stat term="jankTime" value={num((s.jank_us / s.foreground_us) * 60000, 0)} unit="ms/min" n={`${num(s.perfdog_big_janks)} ${t('big janks')}`} />
+            <Stat term="jankTime" value={s.foreground_us ? num((s.jank_us / s.foreground_us) * 60000, 0) : '–'} unit="ms/min" n={`${num(s.perfdog_big_janks)} ${t('big janks')}`} />
             <Stat
                 term="temperature"
                 value={celsius(s.peak_battery_millicelsius).replace(' °C', '')}
