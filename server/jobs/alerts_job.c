@@ -345,6 +345,24 @@ static bool look_at_build(struct job_run *run, const struct watched *build, stru
     return db_commit(run->db, err);
 }
 
+/* Nobody looks at these builds any more, so nothing would ever end their alerts. */
+static bool expire(struct job_run *run, struct err *err)
+{
+    struct db_rows rows;
+
+    arena_reset(run->mem);
+    if (!db_begin(run->db, err) || !db_all(run->db, Q_ALERT_EXPIRE,
+                                           DB_ARGS(db_i64(run->job.app_id), db_i64(WATCH_DAYS),
+                                                   db_i64(run->config->clock_offset_ms)),
+                                           &put_map, run->mem, &rows, err))
+        return false;
+    for (size_t i = 0; i < rows.n; i++)
+        if (!alert_tell(run->db, run->job.app_id, ((const struct put_row *)rows.at + i)->alert_id,
+                        run->config->public_url, run->mem, err))
+            return false;
+    return db_commit(run->db, err);
+}
+
 bool alerts_job(struct job_run *run, enum job_outcome *out, struct err *err)
 {
     struct arena *mem = arena_new(1 << 20); /* over the builds, which use the run's */
@@ -359,6 +377,6 @@ bool alerts_job(struct job_run *run, enum job_outcome *out, struct err *err)
     for (size_t i = 0; ok && i < rows.n; i++)
         ok = look_at_build(run, (const struct watched *)rows.at + i, err);
     arena_free(mem);
-    return ok && db_begin(run->db, err) && queue_done(run->db, &run->job, err) &&
-           db_commit(run->db, err);
+    return ok && expire(run, err) && db_begin(run->db, err) &&
+           queue_done(run->db, &run->job, err) && db_commit(run->db, err);
 }

@@ -263,6 +263,20 @@ static void goes_through_its_states(void **state)
     assert_true(json_is_string(json_object_get(a, "resolved_at")));
 }
 
+static void ends_alerts_of_builds_that_nobody_watches_any_more(void **state)
+{
+    struct api *api = *state;
+
+    fill(api, 30000, 3, 2, 0.25);
+    run_kind(api, "alerts");
+    live(api, 1);
+    pg_sql(api->conninfo, "UPDATE expectation SET frozen_at = now() - interval '31 days'");
+    run_kind(api, "alerts");
+    live(api, 0);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE state = 'resolved'"),
+                     1);
+}
+
 /* Reports, health, tiers, heat map --------------------------------------------------------------
  */
 
@@ -370,6 +384,7 @@ int main(void)
         TEST(stays_quiet_where_nothing_changed),
         TEST(obeys_thresholds),
         TEST(goes_through_its_states),
+        TEST(ends_alerts_of_builds_that_nobody_watches_any_more),
         TEST(makes_reports_and_health_checks_by_itself),
         TEST(lists_tiers_and_takes_a_catalogue),
         TEST(shows_where_on_a_map_players_jank),
