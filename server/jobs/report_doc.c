@@ -76,8 +76,15 @@ static json_t *figure_json(const struct figure *f, bool compared)
     return tree;
 }
 
+/* P90 of one scene on the fastest and on the slowest tier that have sessions enough. */
+struct gap {
+    int64_t fast_tier, slow_tier; /* 0: none yet */
+    double fast, slow;
+};
+
 struct making {
-    json_t *slices;
+    json_t *slices, *gaps;
+    struct gap gap;
     const struct report_ask *ask;
     int64_t tiers, sessions;
     bool compared; /* there is a baseline */
@@ -105,6 +112,32 @@ static json_t *figures_json(const struct comparison_slice *s, const struct makin
     return tree;
 }
 
+/* Tiers of a scene come in order, all together last: then the scene is over. */
+static void note_gap(struct making *make, const struct comparison_slice *s)
+{
+    struct figure f;
+    struct gap *g = &make->gap;
+
+    comparison_figure(s, METRIC_p90, BASIS_NONE, &f);
+    if (s->tier > 0 && f.n >= ALERT_MIN_SESSIONS) {
+        if (!g->fast_tier) {
+            g->fast_tier = s->tier;
+            g->fast = f.value;
+        }
+        g->slow_tier = s->tier;
+        g->slow = f.value;
+    }
+    if (s->tier != TIER_ALL)
+        return;
+    if (*s->scene && g->slow_tier > g->fast_tier)
+        json_array_append_new(make->gaps,
+                              json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "scene", s->scene,
+                                        "fast_tier", g->fast_tier, "slow_tier", g->slow_tier,
+                                        "fast_p90_ms", number(g->fast), "slow_p90_ms",
+                                        number(g->slow), "ratio", number(g->slow / g->fast)));
+    *g = (struct gap){.fast_tier = 0};
+}
+
 static bool add_slice(void *user, const struct comparison_slice *s, struct err *err)
 {
     struct making *make = user;
@@ -112,6 +145,7 @@ static bool add_slice(void *user, const struct comparison_slice *s, struct err *
     int64_t sessions = 0;
     json_t *slice, *figures;
 
+    note_gap(make, s);
     if (make->ask->one_tier && make->ask->tier != s->tier)
         return true;
     figures = figures_json(s, make, &sessions);
@@ -184,17 +218,20 @@ json_t *report_doc(struct db *db, const struct report_ask *ask, struct arena *me
     if (baseline && !find_build(db, ask->app, baseline, mem, &base, err))
         return NULL;
     make.slices = json_array();
+    make.gaps = json_array();
     make.tiers = tiers.tiers;
     make.compared = baseline != 0;
     make.frozen = build.frozen_at && baseline == build.baseline_id;
     if (!comparison_run(db, &what, add_slice, &make, &rows, err)) {
         json_decref(make.slices);
+        json_decref(make.gaps);
         return NULL;
     }
 
     json_t *tree = head(&build, baseline ? &base : NULL, make.frozen, &tiers);
 
     json_object_set_new(tree, "slices", make.slices);
+    json_object_set_new(tree, "gaps", make.gaps);
     json_object_set_new(tree, "rows", json_integer(rows));
     if (sessions)
         *sessions = make.sessions;
