@@ -53,7 +53,6 @@ const compare = async ({ a, b, BLOCK, DIFFERS }) => {
 };
 
 async function shoot(page, name, tools) {
-    await page.addStyleTag({ content: '[data-volatile] { visibility: hidden } * { caret-color: transparent !important }' }).catch(() => null);
     await page.evaluate(() => {
         for (const e of document.querySelectorAll('[data-volatile]')) e.style.visibility = 'hidden';
         scrollTo(0, 0);
@@ -62,7 +61,7 @@ async function shoot(page, name, tools) {
     await page.mouse.move(0, 0);
     const size = page.viewportSize();
     const height = Math.min(TALLEST, await page.evaluate(() => document.documentElement.scrollHeight));
-    const whole = await page.screenshot({ fullPage: true, clip: { x: 0, y: 0, width: size.width, height } });
+    const whole = await page.screenshot({ fullPage: true, caret: 'initial', clip: { x: 0, y: 0, width: size.width, height } });
     writeFileSync(`${process.env.FW_SHOTS}/${name}.png`, whole);
     const small = await tools.evaluate(halve, whole.toString('base64'));
     const file = new URL(`${name}.png`, references);

@@ -97,7 +97,7 @@ export default {
         await done();
     },
 
-    async 'a rule is previewed, saved, and put back; no count moves'() {
+    async 'a rule is previewed before it is saved, and no count moves'() {
         const before = await api('/v1/families?limit=1');
         const { page, complaints, done } = await open();
         await page.goto(`${base}/rules`);

@@ -712,5 +712,7 @@ const texts: Record<string, string> = {
     'Thresholds': '阈值',
     'The most particular rule counts: of tier and metric, of the tier, of the metric, of all.': '最具体的规则生效：档位加指标、档位、指标、全部。',
     'Volume against the baseline’s, figures that phones stopped to tell, new models without a tier, shares of invalid, flagged and unreadable data. Made by itself at days 3, 7 and 14.': '与基线比较的数据量、手机不再上报的指标、未分档的新机型、无效、异常与无法解读数据的占比。第 3、7、14 天自动生成。',
+    'The server’s own figures are kept from here': '这里看不到服务器自身的数据',
+    'A proxy in front of it may keep /metrics to itself.': '前面的代理可能不对外提供 /metrics。',
 };
 export default texts;

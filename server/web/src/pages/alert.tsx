@@ -88,6 +88,7 @@ export default function AlertPage({ id }: { id: string }) {
         { key: 'change', label: t('Change'), right: true, cell: (l) => <b>{change(l.change)}</b>, value: (l) => l.change },
         {
             key: 'range',
+            full: true,
             label: t('Interval'),
             term: 'interval',
             cell: (l) => (l.change === null || l.low === null || l.high === null ? '–' : <Whisker low={l.low} mid={l.change} high={l.high} scale={scale} />),

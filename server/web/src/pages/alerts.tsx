@@ -43,6 +43,7 @@ const columns = (name: (id: number) => string): Column<Alert>[] => [
         label: t('Change'),
         term: 'interval',
         right: true,
+        full: true,
         cell: (a) => (
             <span>
                 <b>{change(a.change)}</b>{' '}
@@ -54,7 +55,7 @@ const columns = (name: (id: number) => string): Column<Alert>[] => [
         value: (a) => a.change,
     },
     { key: 'n', label: t('Sessions'), right: true, cell: (a) => num(a.sessions), value: (a) => a.sessions },
-    { key: 'build', label: t('Build'), cell: (a) => `${name(a.build_id)} ${t('against')} ${name(a.baseline_id)}`, value: (a) => name(a.build_id) },
+    { key: 'build', label: t('Build'), full: true, cell: (a) => `${name(a.build_id)} ${t('against')} ${name(a.baseline_id)}`, value: (a) => name(a.build_id) },
     {
         key: 'opened',
         label: t('Opened'),

@@ -6,7 +6,7 @@ import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
 import { readMetrics, total, within, type Sample } from '../lib/metrics';
 import { Link } from '../lib/router';
-import { Badge, Card, Empty, Failed, Head, Loaded, Stat, Waiting } from '../ui/pieces';
+import { Badge, Card, Empty, Head, Loaded, Stat, Waiting } from '../ui/pieces';
 import { CheckCard } from '../ui/check';
 import { Csv, Table, type Column } from '../ui/table';
 
@@ -87,7 +87,12 @@ function Ingest() {
             .then((a) => a.text())
             .then((text) => setAll(readMetrics(text)), setProblem);
     }, []);
-    if (problem) return <Failed problem={problem} />;
+    if (problem)
+        return (
+            <Empty title={t('The server’s own figures are kept from here')}>
+                <p>{t('A proxy in front of it may keep /metrics to itself.')}</p>
+            </Empty>
+        );
     if (!all) return <Waiting rows={2} />;
     const refused = all.filter((s) => s.name === 'framewatch_http_refused_total' && s.value > 0);
     const p99 = within(all, 'commit_seconds', 0.99);
