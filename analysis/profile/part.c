@@ -403,14 +403,31 @@ static void take_feedback(struct decoder *d, const void *message)
                                     decoder_prose(d, from->text, FEEDBACK_BYTES)};
 }
 
+static struct part_collector_cost *take_costs(struct decoder *d, const Framewatch__SelfReport *from,
+                                              size_t n)
+{
+    struct part_collector_cost *cost = arena_array(d->mem, n, sizeof *cost);
+
+    for (size_t i = 0; cost && i < n; i++) {
+        const Framewatch__CollectorCost *c = from->collector_cost[i];
+
+        cost[i] = (struct part_collector_cost){decoder_text(d, c->name, d->limits->name_bytes),
+                                               c->looks, c->us, c->max_us, c->failures};
+    }
+    return cost;
+}
+
 static void take_self_report(struct decoder *d, const void *message)
 {
     const Framewatch__SelfReport *from = message;
     size_t n = from->n_collector_off < MAX_COLLECTORS ? from->n_collector_off : MAX_COLLECTORS;
+    size_t n_cost =
+        from->n_collector_cost < MAX_COLLECTORS ? from->n_collector_cost : MAX_COLLECTORS;
     struct part_collector_off *off = arena_array(d->mem, n, sizeof *off);
+    struct part_collector_cost *cost = take_costs(d, from, n_cost);
     struct part_self_report *r = PUSH(d, &d->part, self_reports);
 
-    if (!r || !off)
+    if (!r || !off || !cost)
         return;
     for (size_t i = 0; i < n; i++) {
         off[i].name = decoder_text(d, from->collector_off[i]->name, d->limits->name_bytes);
@@ -426,7 +443,9 @@ static void take_self_report(struct decoder *d, const void *message)
                                    .wakeups = from->wakeups,
                                    .memory_bytes = from->memory_bytes,
                                    .off = off,
-                                   .n_off = n};
+                                   .n_off = n,
+                                   .cost = cost,
+                                   .n_cost = n_cost};
 }
 
 static void take_end(struct decoder *d, const void *message)

@@ -151,11 +151,18 @@ struct part_collector_off {
     uint64_t failures;
 };
 
+struct part_collector_cost { /* of its looks since the start, waits included */
+    const char *name;
+    uint64_t looks, us, max_us, failures;
+};
+
 struct part_self_report {
     uint64_t t_us, cpu_us, bytes_written, bytes_uploaded, dropped_frames, dropped_samples, wakeups,
         memory_bytes;
     const struct part_collector_off *off;
     size_t n_off;
+    const struct part_collector_cost *cost;
+    size_t n_cost;
 };
 
 enum end_reason { END_UNKNOWN, END_STOPPED, END_RECOVERED };

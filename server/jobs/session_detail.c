@@ -110,6 +110,18 @@ static void self_report_write(const struct session *s, struct buf *out)
         view_key_u64(out, "failures", r->off[i].failures);
         buf_byte(out, '}');
     }
+    buf_byte(out, ']');
+    view_key(out, "collectors");
+    buf_byte(out, '[');
+    for (size_t i = 0; i < r->n_cost; i++) {
+        buf_text(out, i ? ",{\"name\":" : "{\"name\":");
+        view_json_text(out, r->cost[i].name);
+        view_key_u64(out, "looks", r->cost[i].looks);
+        view_key_u64(out, "us", r->cost[i].us);
+        view_key_u64(out, "max_us", r->cost[i].max_us);
+        view_key_u64(out, "failures", r->cost[i].failures);
+        buf_byte(out, '}');
+    }
     buf_text(out, "]}");
 }
 
