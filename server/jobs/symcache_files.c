@@ -48,10 +48,30 @@ struct symcache_files {
 /* Folder -----------------------------------------------------------------------------------------
  */
 
+/* A folder that was named is tried at once: nobody should learn with the first symbols that it is
+ * none. */
+static bool try_folder(const char *folder, struct err *err)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/part-XXXXXX", folder), fd = -1;
+
+    if (n > 0 && n < (int)sizeof path && (mkdir(folder, 0700) == 0 || errno == EEXIST))
+        fd = mkstemp(path);
+    if (fd < 0)
+        return err_field(err, ERR_INVALID, "cache_dir", "no files can be made in %.200s: %s",
+                         folder, strerror(errno));
+    close(fd);
+    unlink(path);
+    return true;
+}
+
 struct symcache_files *symcache_files_new(const char *folder, int64_t cap_bytes, struct err *err)
 {
-    struct symcache_files *f = calloc(1, sizeof *f);
+    struct symcache_files *f;
 
+    if (folder[0] && !try_folder(folder, err))
+        return NULL;
+    f = calloc(1, sizeof *f);
     if (f && folder[0])
         f->folder = strdup(folder);
     if (!f || (folder[0] && !f->folder)) {

@@ -841,6 +841,21 @@ static void an_address_nobody_can_reach_is_refused(void **state)
                          1);
 }
 
+static void a_cache_folder_that_takes_no_files_is_told_at_start(void **state)
+{
+    struct server *s = *state;
+    char secret[128], db[PG_CONNINFO_BYTES + 16];
+    static const char *const wrong[] = {"--cache-dir=/proc", "--cache-dir=/dev/null",
+                                        "--cache-dir=/nowhere/at/all"};
+
+    snprintf(secret, sizeof secret, "--secret-file=%s", s->secret_file);
+    snprintf(db, sizeof db, "--db=%s", s->conninfo);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(run_server(s, (const char *const[]){secret, db, "--listen=127.0.0.1:0",
+                                                             wrong[i], NULL}),
+                         1);
+}
+
 static void a_secret_that_others_may_read_is_refused(void **state)
 {
     struct server *s = *state;
@@ -949,6 +964,7 @@ int main(void)
         T(healthcheck_asks_the_own_listener),
         T(a_wrong_command_line_is_told_before_anything_starts),
         T(an_address_nobody_can_reach_is_refused),
+        T(a_cache_folder_that_takes_no_files_is_told_at_start),
         T(a_secret_that_others_may_read_is_refused),
         T(an_outage_of_the_database_is_not_told_with_every_request),
         T(another_schema_is_refused),
