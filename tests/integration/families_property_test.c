@@ -337,10 +337,37 @@ static void any_order_replay_rule_edit_and_undo_give_the_same_counts(void **stat
     }
 }
 
+static void counts_gather_for_a_while_before_they_are_added(void **state)
+{
+    char db[PG_CONNINFO_BYTES];
+    struct worker_config config;
+
+    (void)state;
+    make_uploads(9);
+    pg_test_db(db);
+    pg_sql(db, "INSERT INTO app (name) VALUES ('game')");
+    config = test_worker(db);
+    config.families_ms = 3600000;
+    for (size_t i = 0; i < n_uploads; i++)
+        put_upload(db, &upload[i]);
+    drain(&config);
+    assert_true(pg_i64(db, "SELECT count(*) FROM stack_delta") > 0);
+    assert_int_equal(pg_i64(db, "SELECT count(*) FROM job WHERE kind = 'families'"), 1);
+    assert_int_equal(pg_i64(db, "SELECT count(*) FROM family_count"), 0);
+    config.clock_offset_ms += 2 * config.families_ms;
+    drain(&config);
+    assert_int_equal(pg_i64(db, "SELECT count(*) FROM stack_delta"), 0);
+    assert_int_equal(pg_i64(db, "SELECT count(*) FROM job WHERE kind = 'families'"), 0);
+    families_are_sums_of_their_stacks(db);
+    pg_drop_db(db);
+    free_uploads();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order_replay_rule_edit_and_undo_give_the_same_counts),
+        cmocka_unit_test(counts_gather_for_a_while_before_they_are_added),
     };
 
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);
