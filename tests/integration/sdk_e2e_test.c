@@ -207,6 +207,7 @@ static void a_recorded_session_arrives_byte_for_byte_and_is_answered_by_its_id(v
     snprintf(key, sizeof key, "Authorization: Bearer %s\r\n", fx->server->read);
     struct answer *a = server_call(fx->server, "GET", path, key, NULL, 0);
     assert_int_equal(a->status, 200);
+    assert_non_null(memmem(a->body, a->len, "\"collectors\":[", 14)); /* what the SDK itself cost */
     assert_int_equal(
         pg_i64(fx->server->conninfo,
                "SELECT count(*) FROM jank_event j JOIN session s USING (shard, "
