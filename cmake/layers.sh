@@ -18,8 +18,8 @@ exec awk '
 function owner(path, quoted, dir,    name) {
     if (path ~ /^(queries|migrations)\.h$/) return "db"
     if (path ~ /^(session\.pb-c\.h|protobuf-c\/)/) return "wire reader"
-    if (path ~ /^framewatch\.h$/) return "SDK"
-    if (path ~ /^(wire|client-stub|src|platform|include)\//) return "SDK"
+    if (path ~ /^framewatch(_gl)?\.h$/) return "SDK"
+    if (path ~ /^(wire|client-stub|src|platform|include|gl)\//) return "SDK"
     if (match(path, /^server\/[a-z]+\//)) { split(path, name, "/"); return name[2] }
     if (path ~ /^(base|stats|profile|symbols|stacks)\//) { split(path, name, "/"); return name[1] }
     if (path ~ /^libpq-fe\.h|^libpq\//) return "libpq"

@@ -120,6 +120,7 @@ stage_headers() {
     one 'SDK builds alone' bash -c 'cmake -S client-stub -B build/sdk-alone -G Ninja >/dev/null &&
         cmake --build build/sdk-alone'
     one 'SDK as a package, with and without libcurl' tests/sdk-package/run.sh build/sdk-package
+    counted 'SDK on Android and Apple, compiled' tests/sdk-platforms/run.sh build/sdk-platforms
     for cc in gcc clang; do
         one "SDK as one file: $cc" bash -c "client-stub/amalgamate.py build/amalgamation &&
             $cc -std=gnu11 -O2 -fPIC -Wall -Wextra -Wconversion -Werror -c build/amalgamation/framewatch.c \\

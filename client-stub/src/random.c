@@ -1,9 +1,9 @@
 #include "src/random.h"
 
+#include "platform/platform.h"
 #include "src/clock.h"
 
 #include <stdint.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* Names need uniqueness, not secrecy: where the system gives nothing, clocks and the process do. */
@@ -19,6 +19,6 @@ static void from_clocks(unsigned char *out, size_t n)
 
 void fw_random(void *out, size_t n)
 {
-    if (getrandom(out, n, GRND_NONBLOCK) != (ssize_t)n)
+    if (!fw_platform_random(out, n))
         from_clocks(out, n);
 }

@@ -1,11 +1,9 @@
 #include "src/thread.h"
 
+#include "platform/platform.h"
 #include "src/clock.h"
 
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static void faults_only(sigset_t *blocked)
 {
@@ -31,14 +29,13 @@ bool fw_thread_start(pthread_t *out, const char *name, size_t stack_bytes, void 
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     if (!failed)
-        pthread_setname_np(*out, name);
+        fw_platform_name_thread(*out, name);
     return !failed;
 }
 
 void fw_thread_yield_priority(int nice)
 {
-    /* Linux gives each thread its own nice value. */
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice);
+    fw_platform_lower_priority(nice);
 }
 
 uint64_t fw_thread_cpu_us(void)

@@ -1,3 +1,4 @@
+#if defined(__linux__)
 #include "src/waker.h"
 
 #include "src/clock.h"
@@ -42,3 +43,4 @@ void fw_waker_wait(struct fw_waker *w, uint64_t until_ns)
         read(w->fd, &wakes, sizeof wakes) < 0)
         return; /* somebody else took it: only one thread waits, so never */
 }
+#endif

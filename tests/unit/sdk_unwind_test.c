@@ -1,9 +1,9 @@
 /* Stacks of this thread, taken by another one. Oracles: backtrace(), dl_iterate_phdr(), dladdr().
  */
-#include "platform/linux/capture.h"
-#include "platform/linux/modules.h"
-#include "platform/linux/peek.h"
-#include "platform/linux/unwind.h"
+#include "platform/capture.h"
+#include "platform/modules.h"
+#include "platform/peek.h"
+#include "platform/unwind.h"
 #include "src/clock.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-#if defined(__aarch64__)
-#include "platform/linux/arch.h"
+#if defined(__linux__) && defined(__aarch64__)
+#include "platform/arch.h"
 
 #include <ucontext.h>
 

@@ -1,5 +1,5 @@
-#if !defined(__x86_64__) && !defined(__aarch64__)
-#include "platform/linux/arch.h"
+#if defined(__linux__) && !defined(__x86_64__) && !defined(__aarch64__)
+#include "platform/arch.h"
 
 const struct fw_arch fw_arch = {.name = "unknown"};
 

@@ -1,4 +1,5 @@
-#include "platform/linux/capture.h"
+#if defined(__linux__)
+#include "platform/capture.h"
 
 #include "src/clock.h"
 
@@ -225,3 +226,4 @@ bool fw_capture_take(struct fw_capture *c, unsigned timeout_ms)
     }
     return await(c, timeout_ms);
 }
+#endif

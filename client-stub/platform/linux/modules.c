@@ -1,6 +1,7 @@
-#include "platform/linux/modules.h"
+#if defined(__linux__)
+#include "platform/modules.h"
 
-#include "platform/linux/peek.h"
+#include "platform/peek.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -248,3 +249,4 @@ void fw_modules_refresh(struct fw_modules *m)
     for (size_t i = 0; i < m->n; i++)
         m->at[i].gone = !r.seen[i];
 }
+#endif

@@ -1,6 +1,6 @@
 #include "src/buffer/crash_recover.h"
 
-#include "platform/linux/arch.h"
+#include "platform/arch.h"
 #include "src/buffer/crash_record.h"
 #include "src/buffer/recover.h"
 #include "src/buffer/ring.h"

@@ -18,6 +18,11 @@
 #define STEM_BYTES 37u /* 32 hex digits, '-', 4 digits */
 #define HEX "0123456789abcdef"
 #define MAX_PATH_BYTES 1024
+#if defined(__APPLE__)
+#define CHANGED st_mtimespec
+#else
+#define CHANGED st_mtim
+#endif
 
 bool fw_file_is(const char *name, const char *suffix)
 {
@@ -317,7 +322,7 @@ static size_t list(struct fw_store *s, const char *suffix, struct fw_file out[FW
             continue;
         memcpy(out[n].name, entry->d_name, strlen(entry->d_name) + 1);
         out[n].bytes = (uint64_t)st.st_size;
-        out[n].changed_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+        out[n].changed_ms = (int64_t)st.CHANGED.tv_sec * 1000 + st.CHANGED.tv_nsec / 1000000;
         n++;
     }
     if (d)

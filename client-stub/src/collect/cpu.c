@@ -1,3 +1,4 @@
+#if defined(__linux__)
 #include "src/clock.h"
 #include "src/collect/collectors.h"
 
@@ -100,3 +101,4 @@ bool fw_cpu_read(struct fw_cpu *c, struct fw_reader *r, struct fw_wire_hardware 
     c->known = true;
     return true;
 }
+#endif

@@ -71,10 +71,12 @@ static void from_cpuinfo(struct fw_reader *r, char *out, size_t size, const char
 static void find_ram(struct fw_device_facts *d, struct fw_reader *r)
 {
     char text[256];
-    int64_t kb;
+    int64_t kb = (int64_t)(fw_platform_ram_bytes() / 1024);
 
-    if (fw_read_file(r, r->proc, text, sizeof text, "meminfo") > 0 &&
-        fw_parse_field(text, "MemTotal", &kb) && kb > 0)
+    if (kb > 0)
+        d->ram_mb = (uint32_t)(kb / 1024);
+    else if (fw_read_file(r, r->proc, text, sizeof text, "meminfo") > 0 &&
+             fw_parse_field(text, "MemTotal", &kb) && kb > 0)
         d->ram_mb = (uint32_t)(kb / 1024);
 }
 

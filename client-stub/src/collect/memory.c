@@ -1,3 +1,4 @@
+#if defined(__linux__)
 #include "src/clock.h"
 #include "src/collect/collectors.h"
 
@@ -48,3 +49,4 @@ bool fw_memory_read(struct fw_memory *m, struct fw_reader *r, struct fw_wire_har
     read_pss(m, r, out);
     return true;
 }
+#endif

@@ -1,3 +1,4 @@
+#if defined(__linux__)
 #include "src/collect/collectors.h"
 
 #include <unistd.h>
@@ -76,3 +77,4 @@ bool fw_threads_read(struct fw_threads *t, struct fw_reader *r, struct fw_wire_h
     read_main(t, r, out);
     return true;
 }
+#endif

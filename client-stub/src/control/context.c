@@ -1,5 +1,6 @@
 #include "src/control/context.h"
 
+#include "platform/platform.h"
 #include "platform/transport_curl.h"
 #include "src/clock.h"
 #include "src/random.h"
@@ -11,18 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXCHANGE_TIMEOUT_MS 30000
 #define EVENT_BYTES (sizeof(struct fw_event_scene) + 2048)
 
 static atomic_bool in_use;
-
-static int my_tid(void)
-{
-    return (int)syscall(SYS_gettid);
-}
 
 void fw_options_init(fw_options *o)
 {
@@ -333,7 +328,7 @@ fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots)
     fw->log = log;
     fw->options = o;
     fw->roots = *roots;
-    fw->main_tid = my_tid();
+    fw->main_tid = fw_platform_tid();
     fw->store.dir = -1;
     fw_hook_block(&fw->hook, FW_BLOCK_CONSENT);
     if (keep_texts(fw) && (o.flags & FW_WAIT_FOR_CONSENT ? wait(fw) : begin_session(fw)))
@@ -433,7 +428,7 @@ void fw_thread_begin(fw_context *fw)
 
 void fw_thread_end(fw_context *fw)
 {
-    if (fw && my_tid() != fw->main_tid) /* the main thread's goes with the session */
+    if (fw && fw_platform_tid() != fw->main_tid) /* the main thread's goes with the session */
         fw_crash_drop_stack();
 }
 

@@ -1,6 +1,6 @@
 #include "src/control/jank_log.h"
 
-#include "platform/linux/arch.h"
+#include "platform/arch.h"
 
 #include <string.h>
 

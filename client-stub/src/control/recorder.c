@@ -6,7 +6,6 @@
 #include "src/thread.h"
 
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -636,15 +635,15 @@ static void turn(struct fw_recorder *r)
 /* Last words. They run in a signal handler while this thread may be anywhere: it is kept from its
  * next turn, and the present one is given a moment to end. */
 
-#define TURN_MS 50u
+#define SETTLE_MS 500u
 
 static bool settle(struct fw_recorder *r)
 {
     struct timespec ms = {.tv_nsec = MS};
 
-    if (syscall(SYS_gettid) == atomic_load(&r->tid))
+    if (fw_platform_tid() == atomic_load(&r->tid))
         return !(atomic_load(&r->turns) & 1);
-    for (unsigned i = 0; i < TURN_MS && atomic_load(&r->turns) & 1; i++)
+    for (unsigned i = 0; i < r->settle_ms && atomic_load(&r->turns) & 1; i++)
         nanosleep(&ms, NULL);
     return !(atomic_load(&r->turns) & 1);
 }
@@ -741,7 +740,7 @@ static void *run(void *user)
     struct fw_recorder *r = user;
 
     fw_thread_yield_priority(NICE);
-    atomic_store(&r->tid, (int)syscall(SYS_gettid));
+    atomic_store(&r->tid, fw_platform_tid());
     begin(r);
     while (!atomic_load(&r->stop)) {
         turn(r);
@@ -759,6 +758,7 @@ static void *run(void *user)
 bool fw_recorder_prepare(struct fw_recorder *r)
 {
     r->part = FW_NO_PART;
+    r->settle_ms = SETTLE_MS;
     atomic_store(&r->turns, 1); /* until begin() is over */
     r->config = r->base;
     r->wants_scene = true;

@@ -7,7 +7,7 @@
  * fw_recorder_stop() writes what is left and the end packet.
  */
 #pragma once
-#include "platform/linux/crash.h"
+#include "platform/crash.h"
 #include "src/buffer/events.h"
 #include "src/buffer/files.h"
 #include "src/buffer/slice.h"

@@ -1,6 +1,6 @@
 #include "src/control/watchdog.h"
 
-#include "platform/linux/unwind.h"
+#include "platform/unwind.h"
 #include "src/clock.h"
 #include "src/thread.h"
 

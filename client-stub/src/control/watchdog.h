@@ -8,8 +8,8 @@
  * may answer later, and only one that never does ends the stacks.
  */
 #pragma once
-#include "platform/linux/capture.h"
-#include "platform/linux/modules.h"
+#include "platform/capture.h"
+#include "platform/modules.h"
 #include "src/collect/frame.h"
 #include "src/control/desk.h"
 #include "src/log.h"

@@ -1,4 +1,4 @@
-#include "platform/linux/unwind.h"
+#include "platform/unwind.h"
 
 #include <string.h>
 

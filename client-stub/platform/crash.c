@@ -1,16 +1,15 @@
-#include "platform/linux/crash.h"
+#include "platform/crash.h"
 
-#include "platform/linux/arch.h"
-#include "platform/linux/peek.h"
-#include "platform/linux/unwind.h"
+#include "platform/arch.h"
+#include "platform/peek.h"
+#include "platform/platform.h"
+#include "platform/unwind.h"
 #include "src/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,11 +31,6 @@ static int place_of(int signal)
     while (i < FW_CRASH_SIGNALS - 1 && fatal[i] != signal)
         i++;
     return i;
-}
-
-static int my_tid(void)
-{
-    return (int)syscall(SYS_gettid);
 }
 
 static void nap(unsigned ms)
@@ -69,10 +63,10 @@ static void put_fault(struct fw_crash *c, int fd, int signal, const siginfo_t *i
                                    signal == SIGABRT ? 0 : (uint64_t)(uintptr_t)info->si_addr,
                                .pc = regs->pc,
                                .sp = fw_arch.regs ? regs->r[fw_arch.sp] : 0,
-                               .main = my_tid() == c->main_tid,
+                               .main = fw_platform_tid() == c->main_tid,
                                .t_us = (fw_now_ns() - c->start_ns) / 1000};
 
-    prctl(PR_GET_NAME, f.thread);
+    fw_platform_thread_name(f.thread);
     fw_crash_put(fd, FW_CRASH_FAULT, &f, sizeof f, NULL, 0);
 }
 
@@ -173,8 +167,7 @@ static void pass_on(struct fw_crash *c, int signal, siginfo_t *info)
         sigaction(fatal[i], &c->before[i], NULL);
     if (info->si_code > 0 && signal != SIGABRT)
         return;
-    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), my_tid(), signal, info) != 0)
-        syscall(SYS_tgkill, getpid(), my_tid(), signal);
+    fw_platform_signal_self(signal, info);
 }
 
 /* Whether the handler of before has mended it: it then changed where the thread goes on. */
@@ -204,7 +197,7 @@ static void await_other(struct fw_crash *c)
 static void on_fatal(int signal, siginfo_t *info, void *context)
 {
     struct fw_crash *c = atomic_load(&active);
-    int none = 0, me = my_tid(), saved = errno;
+    int none = 0, me = fw_platform_tid(), saved = errno;
 
     if (!c) { /* called by a handler set after ours, which outlived the session */
         sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
@@ -282,7 +275,7 @@ bool fw_crash_start(struct fw_crash *c)
 
     atomic_store(&c->fd, -1);
     c->pid = (int)getpid();
-    c->main_tid = my_tid();
+    c->main_tid = fw_platform_tid();
     c->stack = malloc(STACK_COPY_BYTES);
     c->module_list = malloc(FW_CRASH_MODULES * sizeof *c->module_list);
     if (!c->stack || !c->module_list || !fw_modules_init(&c->modules)) {

@@ -2,8 +2,8 @@
  * Call frame information as in DWARF 5, section 6.4, in the .eh_frame form of the Linux Standard
  * Base 5.0 (Core, 10.6), found through the sorted table of .eh_frame_hdr.
  */
-#include "platform/linux/peek.h"
-#include "platform/linux/unwind.h"
+#include "platform/peek.h"
+#include "platform/unwind.h"
 
 #include <string.h>
 

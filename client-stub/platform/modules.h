@@ -1,6 +1,7 @@
 /*
- * modules: the ELF images mapped into this process, from /proc/self/maps and the images' own
- * headers. Never dl_iterate_phdr: it takes the loader's lock, which the main thread may hold.
+ * modules: the images mapped into this process: ELF, from /proc/self/maps and their own headers;
+ * Mach-O, from the loader's list in memory. Never by the loader's own calls: they take its lock,
+ * which the main thread may hold.
  *
  * One owner (the watchdog). The list only grows: a module keeps its place for the life of the
  * process, and one that was unmapped is marked gone. Images beyond FW_MAX_MODULES are not known.

@@ -1,5 +1,6 @@
 /*
- * capture: registers and stack of the main thread while it works, by a signal.
+ * capture: registers and stack of the main thread while it works: by a signal; on Apple's systems
+ * the thread is stopped for the time of the copy instead, and the fields of signals stay 0.
  *
  * fw_capture_start() runs on the main thread; fw_capture_take() on one other thread (the watchdog).
  * The handler is async-signal-safe: it copies at most FW_STACK_BYTES from the stack pointer, within
@@ -8,7 +9,7 @@
  * was there before. One capture at a time in a process.
  */
 #pragma once
-#include "platform/linux/arch.h"
+#include "platform/arch.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -31,7 +32,7 @@ struct fw_capture {
     _Atomic uint32_t state; /* enum fw_capture_state; the futex */
     _Atomic uint32_t sent, handled;
     uint64_t stack_low, stack_high; /* low <= sp < high */
-    int tid, signal;
+    int tid, signal;                /* Apple: tid is the Mach port */
     struct sigaction before;
     bool was_blocked;
 };

@@ -5,8 +5,8 @@
  * hostile nor vanishing memory can crash it. Takes no lock and allocates nothing.
  */
 #pragma once
-#include "platform/linux/arch.h"
-#include "platform/linux/modules.h"
+#include "platform/arch.h"
+#include "platform/modules.h"
 
 #define FW_UNWIND_MAX 128
 

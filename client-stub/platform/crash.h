@@ -12,7 +12,7 @@
  * in a process; start and stop belong to the main thread.
  */
 #pragma once
-#include "platform/linux/modules.h"
+#include "platform/modules.h"
 #include "src/buffer/crash_record.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-#if !defined(__ANDROID__)
+#if defined(__linux__) && !defined(__ANDROID__)
 #include "platform/platform.h"
 
 #include <malloc.h>
