@@ -238,24 +238,3 @@ bool ticket_want(struct db *db, int64_t app, const struct ticket_want *w, struct
            put_comment(db, app, w, mem, err) &&
            db_exec(db, Q_TICKET_ENQUEUE, DB_ARGS(db_i64(app), db_text(w->key)), err);
 }
-
-static const struct db_col known_cols[] = {
-    DB_COL(ticket_known, tracker),
-    DB_COL(ticket_known, external_id),
-    DB_COL(ticket_known, url),
-    DB_COL(ticket_known, state),
-};
-static const struct db_map known_map = DB_MAP(ticket_known, known_cols);
-
-bool ticket_find(struct db *db, int64_t app, const char *key, struct arena *mem,
-                 struct ticket_known *out, bool *found, struct err *err)
-{
-    struct db_rows rows;
-
-    if (!db_all(db, Q_TICKET_FIND, DB_ARGS(db_i64(app), db_text(key)), &known_map, mem, &rows, err))
-        return false;
-    *found = rows.n > 0;
-    if (*found)
-        *out = *(const struct ticket_known *)rows.at;
-    return true;
-}

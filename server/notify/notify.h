@@ -97,16 +97,6 @@ struct ticket_want {
 bool ticket_want(struct db *db, int64_t app, const struct ticket_want *want, struct arena *mem,
                  struct err *err) MUST_CHECK;
 
-/* What is known of the tickets of one key, best first; *found = false if none was filed yet. For
- * lists of families: a join with table ticket (app_id, key) is as good. */
-struct ticket_known {
-    const char *tracker; /* name of the channel */
-    const char *external_id, *url;
-    const char *state; /* 'open', 'closed', 'gone' in the tracker; 'wanted' before it is filed */
-};
-bool ticket_find(struct db *db, int64_t app, const char *key, struct arena *mem,
-                 struct ticket_known *out, bool *found, struct err *err) MUST_CHECK;
-
 /* `text` as inline code of markdown, which nothing inside it can end early or turn into a mention,
  * on one line, at most 200 bytes of it. */
 void notify_put_code(struct buf *b, const char *text);
