@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The page in Debian's Chromium, on the real server with data from `framewatch demo`.
-#   tests/web/run.sh [BUILD_DIR]       build/dev; last line: N passed, N failed, N skipped
+#   tests/web/run.sh [BUILD_DIR] [PART OF A NAME]       build/dev; last line: N passed, N failed, N skipped
 #   UPDATE_GOLDEN=1                    writes the reference screenshots anew
 #   KEEP=DIR                           screenshots and server stay there, for a look
 # Needs a build with the page (-DFW_WEB=ON), chromium, node and npm.
@@ -47,4 +47,4 @@ done
 
 mkdir -p "${KEEP:-$work/shots}"
 FW_URL=http://127.0.0.1:$port FW_KEYS=$private_dir/keys FW_SHOTS=${KEEP:-$work/shots} \
-    FW_MODULES=$modules/node_modules node "$here/main.mjs"
+    FW_MODULES=$modules/node_modules node "$here/main.mjs" "${2:-}"

@@ -9,7 +9,7 @@ function background(s: Slice | undefined, metric: string, scale: number): string
     const f = s?.figures[metric];
     if (judge(f) === 'unknown' || judge(f) === 'same') return 'var(--sunk)';
     const strong = Math.round(18 + 62 * Math.min(1, Math.abs(f!.change!) / scale));
-    return `color-mix(in srgb, var(${f!.change! > 0 ? '--normal' : '--c1'}) ${Math.round(strong * 0.62)}%, var(--card))`;
+    return `color-mix(in srgb, var(${f!.change! > 0 ? '--normal' : '--c1'}) ${Math.round(strong * 0.55)}%, var(--card))`;
 }
 
 export function SceneMatrix({ r, metric, href }: { r: Report; metric: string; href?: (s: Slice) => string }) {

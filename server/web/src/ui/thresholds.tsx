@@ -27,7 +27,7 @@ function Form({ of, done }: { of: Rules; done: () => void }) {
     const save = async (e: Event) => {
         e.preventDefault();
         try {
-            await send('PUT', '/v1/alerts/rules', { items: rules.map(({ tier, metric, theta, enabled }) => ({ tier, metric, theta, enabled })) });
+            await send('PUT', '/v1/alert-rules', { items: rules.map(({ tier, metric, theta, enabled }) => ({ tier, metric, theta, enabled })) });
             setSays(t('Saved.'));
             done();
         } catch (x) {
@@ -90,7 +90,7 @@ function Form({ of, done }: { of: Rules; done: () => void }) {
 }
 
 export function Thresholds() {
-    const data = useGet<Rules>('/v1/alerts/rules');
+    const data = useGet<Rules>('/v1/alert-rules');
     return (
         <Card title={t('Thresholds')} note={<Tip text={t('The most particular rule counts: of tier and metric, of the tier, of the metric, of all.')} />}>
             <Loaded data={data} rows={2}>
