@@ -90,7 +90,7 @@ struct peer {
     _Atomic int64_t since_ms; /* of the phase */
     _Atomic int64_t spent_ms; /* earlier in the same phase */
     _Atomic int64_t bytes;    /* received or to be sent in it */
-    _Atomic int64_t cut;      /* bytes still taken since reading was ended; -1: it was not */
+    _Atomic int64_t cut;      /* bytes received when reading was ended; -1: it was not */
     int64_t seen_bytes;       /* timer only, as the next ones */
     unsigned looks;
     bool ended;

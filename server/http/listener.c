@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -106,32 +107,37 @@ static void on_connection(void *cls, struct MHD_Connection *conn, void **context
         peer_close(cls, *context);
 }
 
-/* Ends for reading: what has arrived is still delivered, and then the end. A peer that goes on
- * sending would put off that end for ever, so no more is taken than lay with the kernel and may lie
- * with libmicrohttpd. */
+/* Bytes that the peer has sent and this system has received, read or not; -1: it does not say. */
+static int64_t bytes_received(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 &&
+                   n >= offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t)
+               ? (int64_t)info.tcpi_bytes_received
+               : -1;
+}
+
+/* Ends for reading: what has arrived is still delivered, and then the end. */
 static void end_reading(struct peer *p)
 {
-    int64_t none = -1;
-    int arrived = 0;
+    int64_t none = -1, received = bytes_received(p->fd);
 
-    if (ioctl(p->fd, FIONREAD, &arrived) != 0)
-        arrived = 0;
-    atomic_compare_exchange_strong(&p->cut, &none, (int64_t)arrived + CONNECTION_MEMORY);
+    atomic_compare_exchange_strong(&p->cut, &none, received < 0 ? 0 : received);
     shutdown(p->fd, SHUT_RD);
 }
 
-static bool is_cut(struct peer *p)
+/* A peer that goes on sending would put off that end for ever: bytes that came after it are taken
+ * for it. These are the last `size` that were read. */
+static bool came_after_cut(struct peer *p, size_t size)
 {
-    return p && atomic_load_explicit(&p->cut, memory_order_relaxed) == 0;
-}
+    int64_t cut = p ? atomic_load_explicit(&p->cut, memory_order_relaxed) : -1;
+    int waiting = 0;
 
-static void count_after_cut(struct peer *p, size_t bytes)
-{
-    int64_t left = p ? atomic_load_explicit(&p->cut, memory_order_relaxed) : -1;
-
-    if (left > 0)
-        atomic_store_explicit(&p->cut, left > (int64_t)bytes ? left - (int64_t)bytes : 0,
-                              memory_order_relaxed);
+    if (cut < 0 || ioctl(p->fd, FIONREAD, &waiting) != 0)
+        return false;
+    return bytes_received(p->fd) - waiting - cut >= (int64_t)size;
 }
 
 void upload_end(struct active_node *holder)
@@ -382,15 +388,13 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *conn, const 
     }
     if (x->stage == STAGE_DISCARD && before)
         return discard(x, size);
-    if (before && is_cut(x->peer))
+    if (before && came_after_cut(x->peer, before))
         return MHD_NO;
     if (!x->bodiless)
         peer_phase(x->peer, PHASE_BODY, (int64_t)(x->received + before));
 
-    struct peer *peer = x->peer;
     enum step step = exchange_step(x, data, size);
 
-    count_after_cut(peer, before - *size);
     if (step == STEP_WAIT)
         return MHD_YES;
     if (step == STEP_ABORT)
