@@ -246,6 +246,7 @@ static int child(const char *path, const char *how)
     }
     dying = fw_start(&options);
     await_crash_file(dying);
+    dying->recorder.settle_ms = 60000; /* a machine may be busy with other things */
     if (!strcmp(how, "while writing"))
         die_while_writing(dying);
     play(dying);

@@ -88,6 +88,7 @@ struct fw_recorder {
     uint64_t wakeups;
     _Atomic uint32_t turns;     /* odd while the thread is at work on what it holds */
     _Atomic bool frozen;        /* the process dies: no next turn */
+    unsigned settle_ms;         /* how long a dying thread waits for the turn under way to end */
     size_t settled;             /* bytes of the slice that the turn under way only adds to */
     struct fw_event last_event; /* room for fw_recorder_last_words() */
     _Atomic int tid;
