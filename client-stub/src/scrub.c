@@ -5,6 +5,7 @@
 
 #define MAX_INPUT_BYTES 16384u
 #define PERSONAL_DIGITS 7
+#define FULL_WIDTH 0xef  /* first byte of every full-width form */
 #define MAX_SEPARATORS 2 /* between two digits of one number */
 
 struct out {
@@ -39,6 +40,8 @@ static size_t is_char(const char *p, const char *end, char c)
 
 static size_t is_digit(const char *p, const char *end)
 {
+    if (p < end && (unsigned char)*p != FULL_WIDTH)
+        return *p >= '0' && *p <= '9';
     for (char c = '0'; c <= '9'; c++) {
         size_t n = is_char(p, end, c);
 
@@ -83,6 +86,8 @@ static size_t separator(const char *p, const char *end)
 {
     static const char all[] = " -.()/_";
 
+    if (p < end && (unsigned char)*p != FULL_WIDTH)
+        return *p && strchr(all, *p);
     for (size_t i = 0; i < sizeof all - 1; i++) {
         size_t n = is_char(p, end, all[i]);
 

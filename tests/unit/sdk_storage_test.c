@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #define MS 1000000ull
-#define PATIENCE_NS (60000 * MS)
+#define PATIENCE_NS (600000 * MS)
 #define DAY_MS 86400000ll
 #define NOBODY 65534
 
@@ -74,16 +74,19 @@ static fw_options options_for(const char *path)
     return o;
 }
 
-/* Text that no compressor makes much of. */
-static void say_much(fw_context *fw, uint32_t *x)
+/* Text that no compressor makes much of; a slice holds no part of it twice. */
+static void say_much(fw_context *fw, size_t *at)
 {
+    static char noise[1u << 20];
     char text[2001];
 
-    for (size_t i = 0; i < sizeof text - 1; i++) {
-        *x = *x * 1664525u + 1013904223u;
-        text[i] = (char)('A' + (*x >> 24) % 57);
+    for (uint32_t i = 0, x = 1; !noise[0] && i < sizeof noise; i++) {
+        x = x * 1664525u + 1013904223u;
+        noise[sizeof noise - 1 - i] = (char)('A' + (x >> 24) % 57);
     }
+    memcpy(text, noise + *at, sizeof text - 1);
     text[sizeof text - 1] = 0;
+    *at = (*at + sizeof text) % (sizeof noise - sizeof text);
     fw_feedback(fw, "noise", text);
 }
 
@@ -91,13 +94,13 @@ static void say_much(fw_context *fw, uint32_t *x)
 static void play_until(fw_context *fw, uint64_t bytes, uint64_t lost)
 {
     uint64_t until = fw_now_ns() + PATIENCE_NS, t = fw_now_ns();
-    uint32_t x = 1;
+    size_t at = 0;
 
     while (fw_now_ns() < until && atomic_load(&fw->store.bytes_written) < bytes &&
            atomic_load(&fw->recorder.lost_slices) < lost) {
         for (int i = 0; i < 10; i++, t += MS / 10)
             fw_frame_at(fw, t);
-        say_much(fw, &x);
+        say_much(fw, &at);
         fw_recorder_wake(&fw->recorder);
         usleep(500);
     }
