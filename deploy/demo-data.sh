@@ -5,7 +5,7 @@
 # KEY_DIR holds the files ingest and admin. Prints nothing; a second run adds nothing.
 set -euo pipefail
 bin=$1 url=$2 keys=$3 sessions=${4:-2000} app=${5:-demo_game}
-patience=900
+patience=${FW_PATIENCE:-900}
 
 api() { # METHOD PATH [BODY]
     local body=()
@@ -47,8 +47,18 @@ FW_URL=$url FW_KEY_FILE=$keys/ingest "$bin/server/framewatch" demo --app "$app" 
     --admin-key-file "$keys/admin" --concurrency 2 >/dev/null
 until_true idle 'part families'
 now tiers expect tiers
-until_true idle expect
-now alerts reports verdicts
+build=$(api GET '/v1/builds?platform=android&limit=1' | jq '.items[0].id')
+frozen() { [ "$(api GET "/v1/report?build=$build" | jq '.expectation != null')" = true ]; }
+until_true frozen
+# What the build's sessions are placed against comes in pieces: the first look may be too early.
+for ((i = 0; i < 20; i++)); do
+    now alerts
+    [ "$(api GET "/v1/alerts?state=live&build=$build&limit=1" | jq '.items | length')" = 0 ] || break
+    sleep 3
+done
+counted() { [ "$(api GET '/v1/families?limit=1' | jq '(.pending | not) and (.items | length > 0)')" = true ]; }
+until_true counted
+now reports verdicts
 
 # What a player said of a crash.
 crashed=$(api GET '/v1/sessions?has_crash=true&limit=1' | jq -r '.items[0].id // empty')
