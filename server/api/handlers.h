@@ -52,12 +52,12 @@
     X("POST", "/v1/family-rules/preview", ROLE_READ, RULES_BODY_BYTES, family_rules_preview,       \
       false)                                                                                       \
     X("GET", "/v1/family-rules/versions", ROLE_READ, 0, family_rules_history, false)               \
-    X("POST", "/v1/family-rules/versions/{version}/restore", ROLE_ADMIN, 0,                        \
-      family_rules_restore, false)                                                                 \
+    X("POST", "/v1/family-rules/versions/{version}/restore", ROLE_ADMIN, 0, family_rules_restore,  \
+      false)                                                                                       \
     X("GET", "/v1/slices", ROLE_READ, 0, slice_get, false)                                         \
     X("GET", "/v1/alerts", ROLE_READ, 0, alert_list, false)                                        \
-    X("GET", "/v1/alerts/rules", ROLE_READ, 0, alert_rules_get, false)                             \
-    X("PUT", "/v1/alerts/rules", ROLE_ADMIN, EVENT_BODY_BYTES, alert_rules_put, false)             \
+    X("GET", "/v1/alert-rules", ROLE_READ, 0, alert_rules_get, false)                              \
+    X("PUT", "/v1/alert-rules", ROLE_ADMIN, EVENT_BODY_BYTES, alert_rules_put, false)              \
     X("GET", "/v1/alerts/{id}", ROLE_READ, 0, alert_get, false)                                    \
     X("POST", "/v1/alerts/{id}/acknowledge", ROLE_ADMIN, EVENT_BODY_BYTES, alert_acknowledge,      \
       false)                                                                                       \

@@ -81,7 +81,7 @@ cat >"$work/channel.json" <<JSON
 JSON
 check "a channel to it" env "FW_URL=$url" "FW_KEY_FILE=$private_dir/keys/admin" \
     "${private_as[@]}" "$bin/server/framewatch" channels create - <"$work/channel.json"
-check "+15 % is an alert on low devices" api PUT /v1/alerts/rules '{"items": [{"tier": 3, "theta": 0.15}]}'
+check "+15 % is an alert on low devices" api PUT /v1/alert-rules '{"items": [{"tier": 3, "theta": 0.15}]}'
 
 # Two builds --------------------------------------------------------------------------------------
 check "$sessions sessions" env "FW_URL=$url" "FW_KEY_FILE=$private_dir/keys/ingest" "${private_as[@]}" \

@@ -204,7 +204,7 @@ static void obeys_thresholds(void **state)
 
     fill(api, 30000, 3, 2, 0.25);
     api_send(api, (struct api_call){.method = "PUT",
-                                    .path = "/v1/alerts/rules",
+                                    .path = "/v1/alert-rules",
                                     .key = api->key[0][ROLE_ADMIN],
                                     .body = "{\"items\":[{\"tier\":3,\"theta\":0.6}]}"});
     assert_int_equal(api->answer.status, 200);
@@ -212,12 +212,12 @@ static void obeys_thresholds(void **state)
     live(api, 0);
     assert_true(pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE level = 'warn'") > 0);
     api_send(api, (struct api_call){.method = "PUT",
-                                    .path = "/v1/alerts/rules",
+                                    .path = "/v1/alert-rules",
                                     .key = api->key[0][ROLE_ADMIN],
                                     .body = "{\"items\":[{\"theta\":0.6},{\"theta\":0.7}]}"});
     assert_int_equal(api->answer.status, 400);
     api_send(api, (struct api_call){.method = "PUT",
-                                    .path = "/v1/alerts/rules",
+                                    .path = "/v1/alert-rules",
                                     .key = api->key[0][ROLE_ADMIN],
                                     .body = "{\"items\":[]}"});
     assert_int_equal(api->answer.status, 200);

@@ -867,7 +867,7 @@ static void posted_crashes_stay_with_a_session_that_is_analysed_again(void **sta
     sb_free(b);
 }
 
-static void the_tier_of_first_sight_stays_with_the_session(void **state)
+static void a_session_has_the_tier_that_its_model_has_by_now(void **state)
 {
     struct session_builder *b = sb_new(22);
 
@@ -881,7 +881,7 @@ static void the_tier_of_first_sight_stays_with_the_session(void **state)
     sb_end(b, sb_play(b, 10 * SECOND, 10, 2), END_STOPPED);
     put_built(1, 2, b);
     drain(&config);
-    assert_int_equal(pg_i64(conninfo, "SELECT tier FROM session"), 0);
+    assert_int_equal(pg_i64(conninfo, "SELECT tier FROM session"), 3);
     sb_free(b);
     b = sb_new(23);
     sb_part(b, 0, 0);
@@ -1041,7 +1041,7 @@ int main(void)
         TEST(a_part_for_a_session_whose_uploads_are_past_retention_is_too_late),
         TEST(a_session_loads_as_it_was_analysed),
         TEST(posted_crashes_stay_with_a_session_that_is_analysed_again),
-        TEST(the_tier_of_first_sight_stays_with_the_session),
+        TEST(a_session_has_the_tier_that_its_model_has_by_now),
         TEST(a_build_registered_later_is_the_same_build),
         TEST(worker_threads_take_what_is_queued_and_stop_when_told),
         TEST(worker_threads_survive_the_loss_of_their_connections),
