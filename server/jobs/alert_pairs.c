@@ -1,6 +1,7 @@
 #include "server/jobs/alert_pairs.h"
 
 #include "stats/expectation.h"
+#include "stats/rate.h"
 
 #include <string.h>
 
@@ -14,31 +15,59 @@ static const struct db_col pair_cols[] = {DB_COL(pair_row, g), DB_COL(pair_row, 
                                           DB_COL(pair_row, base)};
 static const struct db_map pair_map = DB_MAP(pair_row, pair_cols);
 
-/* n sessions and their sum of y in 1e-6. Of counts y is ln of the install's rate, half an event
- * added. */
+/* An install's sums in a slice; false: out of memory or damaged. *n = 0: none. */
+struct side {
+    int64_t n, value, exposure;
+};
 static bool side(struct bytes stored, const char *scene, enum metric m, struct arena *work,
-                 int64_t *n, int64_t *sum_e6, struct err *err)
+                 struct side *out, struct err *err)
 {
     struct contribution c;
 
-    *n = 0;
+    *out = (struct side){0};
     if (!contribution_read(stored.at, stored.len, work, &c, err))
         return false;
-    for (size_t i = 0; i < c.n_rows; i++) {
+    for (size_t i = 0; i < c.n_rows && !out->n; i++) {
         const int64_t *s = c.rows[i].sum[m];
-        int64_t y;
 
-        if (strcmp(c.rows[i].scene, scene) != 0)
-            continue;
-        *n = s[SUM_N];
-        *sum_e6 = s[SUM_VALUE];
-        if (metric_info[m].kind == METRIC_LN)
-            return true;
-        if (!ln_e6(((double)s[SUM_VALUE] + 0.5) / (double)s[SUM_EXPOSURE], &y))
-            *n = 0;
-        *sum_e6 = *n * y;
-        return true;
+        if (strcmp(c.rows[i].scene, scene) == 0)
+            *out = (struct side){s[SUM_N], s[SUM_VALUE], s[SUM_EXPOSURE]};
     }
+    return true;
+}
+
+/* Logarithms are compared by their means, counts by what the install's own past expects. */
+struct both {
+    bool counted;
+    struct paired paired;
+    struct rates rates;
+    int64_t installs;
+};
+
+static void add_install(struct both *b, unsigned g, const struct side *now, const struct side *base)
+{
+    int64_t expected;
+
+    if (now->n <= 0 || base->n <= 0)
+        return;
+    if (!b->counted) {
+        paired_add(&b->paired, g, now->n, now->value, base->n, base->value);
+        return;
+    }
+    expected = rate_expected_own(now->exposure, base->value, base->exposure);
+    if (expected < 0)
+        return;
+    rates_add(&b->rates, g, now->value, expected);
+    b->installs++;
+}
+
+static bool judge(const struct both *b, struct estimate *out)
+{
+    if (!b->counted)
+        return paired_mean(&b->paired, out);
+    if (!rates_own_change(&b->rates, out))
+        return false;
+    out->n = b->installs;
     return true;
 }
 
@@ -47,7 +76,7 @@ bool alert_pairs_of(struct db *db, int64_t app, struct alert_pairs *pairs, int64
                     struct arena *mem, struct arena *work, struct estimate *out, bool *found,
                     struct err *err)
 {
-    struct paired sums = {.installs = 0};
+    struct both sums = {.counted = metric_info[m].kind != METRIC_LN};
 
     if (pairs->build != build || pairs->tier != tier) {
         if (!db_all(db, Q_ALERT_PAIRS,
@@ -61,15 +90,13 @@ bool alert_pairs_of(struct db *db, int64_t app, struct alert_pairs *pairs, int64
     }
     for (size_t i = 0; i < pairs->rows.n; i++) {
         const struct pair_row *r = (const struct pair_row *)pairs->rows.at + i;
-        int64_t n_now, n_base, sum_now, sum_base;
+        struct side now, base;
 
         arena_reset(work);
-        if (!side(r->now, scene, m, work, &n_now, &sum_now, err) ||
-            !side(r->base, scene, m, work, &n_base, &sum_base, err))
+        if (!side(r->now, scene, m, work, &now, err) || !side(r->base, scene, m, work, &base, err))
             return false;
-        if (n_now > 0 && n_base > 0)
-            paired_add(&sums, (unsigned)r->g, n_now, sum_now, n_base, sum_base);
+        add_install(&sums, (unsigned)r->g, &now, &base);
     }
-    *found = paired_mean(&sums, out);
+    *found = judge(&sums, out);
     return true;
 }
