@@ -121,6 +121,7 @@ stage_headers() {
         cmake --build build/sdk-alone'
     one 'SDK as a package, with and without libcurl' tests/sdk-package/run.sh build/sdk-package
     counted 'SDK on Android and Apple, compiled' tests/sdk-platforms/run.sh build/sdk-platforms
+    counted 'SDK in C#, under Mono' tests/sdk-engines/run.sh build/sdk-engines
     for cc in gcc clang; do
         one "SDK as one file: $cc" bash -c "client-stub/amalgamate.py build/amalgamation &&
             $cc -std=gnu11 -O2 -fPIC -Wall -Wextra -Wconversion -Werror -c build/amalgamation/framewatch.c \\

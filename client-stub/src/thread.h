@@ -1,6 +1,7 @@
 /*
- * thread: the SDK's own threads: named, of low priority, with a small stack, and with every signal
- * blocked that is not a fault, so that the game's handlers run on the game's threads.
+ * thread: the SDK's own threads: named, of low priority, with a small stack, and with all signals
+ * blocked but faults and those that garbage collectors stop threads by, so that the game's handlers
+ * run on the game's threads.
  */
 #pragma once
 #include <pthread.h>
