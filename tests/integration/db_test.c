@@ -181,8 +181,8 @@ static void every_column_type_is_read(void **state)
     assert_true(metric < end);
     assert_int_equal(metric->ready, 1);
     assert_true(metric->oldest_due_s > 90 && metric->oldest_due_s < 600);
-    if (!db_one(db, Q_JOB_CLAIM, DB_ARGS(db_i64(0), db_i64(1000), db_i64(5)), &claimed_map, mem,
-                &job, &err))
+    if (!db_one(db, Q_JOB_CLAIM, DB_ARGS(db_i64(0), db_i64(1000), db_i64(5), db_i64(0)),
+                &claimed_map, mem, &job, &err))
         fail_msg("%s", err.text);
     assert_int_equal(job.shard, -3);
     assert_int_equal(job.attempts, 1);
@@ -213,8 +213,8 @@ static void one_row_expected_and_none_found_is_not_found(void **state)
     struct err err;
 
     (void)state;
-    assert_false(
-        db_one(db, Q_JOB_CLAIM, DB_ARGS(db_i64(0), db_i64(1), db_i64(1)), &map, mem, &job, &err));
+    assert_false(db_one(db, Q_JOB_CLAIM, DB_ARGS(db_i64(0), db_i64(1), db_i64(1), db_i64(0)), &map,
+                        mem, &job, &err));
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
