@@ -2,12 +2,12 @@
 # The right alert, and only that: two builds, the second slower on low-tier devices in one scene. The
 # demo sends sessions over HTTP, the server finds the tiers, freezes the expectation, looks, and pushes
 # to a real Alertmanager.
-#   tests/e2e/alerts.sh [BUILD_DIR] [SESSIONS]      build/dev, 3000
+#   tests/e2e/alerts.sh [BUILD_DIR] [SESSIONS]      build/dev, 2400
 # Last line: N passed, N failed, N skipped.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 bin=$(cd "${1:-$root/build/dev}" && pwd)
-sessions=${2:-3000}
+sessions=${2:-2400}
 scene=battle/arena_5v5
 
 work=$(mktemp -d /tmp/framewatch-alerts-XXXXXX)
