@@ -5,7 +5,7 @@
  *
  * Prints what it does on stdout and the session's id as the last line.
  */
-#include "framewatch.h"
+#include "framewatch_gl.h"
 #include "hitches.h"
 #include "plan.h"
 #include "render.h"
@@ -23,7 +23,8 @@
 #define MAX_SPRITES 256
 
 struct settings {
-    const char *server, *key_file, *storage, *version;
+    const char *server, *key_file, *storage, *version, *frame_times;
+    bool no_sdk, overlay;
     unsigned long seconds, seed, jank_every_ms, fps, version_code, slice_ms;
     char key[256];
 };
@@ -31,6 +32,9 @@ struct settings {
 struct game {
     const struct settings *settings;
     fw_context *fw;
+    fw_gl *gl;
+    bool gpu_time; /* by the GPU's own clock */
+    FILE *frame_times;
     struct renderer *renderer;
     struct hitches *hitches;
     struct plan plan;
@@ -149,10 +153,17 @@ static void draw_frame(struct game *g, float t)
 {
     const struct scene *s = g->scene;
 
+    fw_gl_frame_begin(g->gl);
     renderer_begin(g->renderer, s->red, s->green, s->blue);
     place_sprites(g, t);
     renderer_sprites(g->renderer, g->sprites, s->sprites, s->lights, t);
-    fw_gpu_time(g->fw, renderer_present(g->renderer));
+    if (g->settings->overlay)
+        fw_gl_overlay(g->gl, 8, 8, WIDTH, HEIGHT, 1);
+    fw_gl_frame_end(g->gl);
+
+    const uint32_t us = renderer_present(g->renderer);
+    if (!g->gpu_time)
+        fw_gpu_time(g->fw, us);
 }
 
 /* After present: tells the SDK and keeps the longest interval for the closing line. */
@@ -161,6 +172,8 @@ static void end_frame(struct game *g)
     const uint64_t now = now_us();
 
     fw_frame(g->fw);
+    if (g->frame_times && g->last_us)
+        fprintf(g->frame_times, "%" PRIu64 "\n", now - g->last_us);
     if (g->last_us && now - g->last_us > g->longest_us)
         g->longest_us = now - g->last_us;
     g->last_us = now;
@@ -234,6 +247,16 @@ static fw_context *start_sdk(const struct settings *s, const struct renderer *r)
     return fw_start(&o);
 }
 
+static void start_gl(struct game *g)
+{
+    fw_gl_counts counts = {.size = sizeof counts};
+
+    g->gl = g->fw ? fw_gl_new(g->fw, renderer_proc) : NULL;
+    if (g->gl)
+        fw_gl_read_counts(g->gl, &counts);
+    g->gpu_time = counts.timestamps;
+}
+
 static int play(const struct settings *s)
 {
     struct game g = {.settings = s, .scene = &scenes[0]};
@@ -245,8 +268,13 @@ static int play(const struct settings *s)
         return 1;
     g.plan = plan_make(s->seed, (uint32_t)(s->seconds * 1000), (uint32_t)s->jank_every_ms);
     g.hitches = hitches_new(g.renderer, s->seed);
-    g.fw = start_sdk(s, g.renderer);
-    if (!g.plan.events || !g.hitches || !g.fw) {
+    if (!s->no_sdk)
+        g.fw = start_sdk(s, g.renderer);
+    start_gl(&g);
+    if (s->frame_times)
+        g.frame_times = fopen(s->frame_times, "w");
+    if (!g.plan.events || !g.hitches || (!g.fw && !s->no_sdk) ||
+        (s->frame_times && !g.frame_times)) {
         fprintf(stderr, "demo_game: could not start\n");
         goto out;
     }
@@ -264,6 +292,9 @@ static int play(const struct settings *s)
     printf("%s\n", id);
     result = 0;
 out:
+    if (g.frame_times && fclose(g.frame_times) != 0)
+        result = 1;
+    fw_gl_free(g.gl);
     fw_stop(g.fw);
     hitches_free(g.hitches);
     free(g.plan.events);
@@ -283,7 +314,10 @@ static const char usage[] =
     "  --fps N             frame rate aimed at, 10..240 (60)\n"
     "  --slice-ms MS       length of the SDK's slices, 1000..60000 (5000)\n"
     "  --version NAME      version of the game (1.0.0)\n"
-    "  --version-code N    its number (100)\n";
+    "  --version-code N    its number (100)\n"
+    "  --overlay           draw the SDK's figures into the picture\n"
+    "  --no-sdk            play without the SDK, to compare\n"
+    "  --frame-times FILE  write each frame's microseconds\n";
 
 static bool read_number(const char *text, unsigned long min, unsigned long max, unsigned long *out)
 {
@@ -315,10 +349,11 @@ static bool read_key(struct settings *s)
 static int read_options(int argc, char **argv, struct settings *s)
 {
     static const struct option options[] = {
-        {"server", 1, NULL, 's'},       {"key-file", 1, NULL, 'k'}, {"storage", 1, NULL, 'd'},
-        {"seconds", 1, NULL, 't'},      {"seed", 1, NULL, 'r'},     {"jank-every", 1, NULL, 'j'},
-        {"fps", 1, NULL, 'f'},          {"slice-ms", 1, NULL, 'l'}, {"version", 1, NULL, 'v'},
-        {"version-code", 1, NULL, 'c'}, {"help", 0, NULL, 'h'},     {NULL, 0, NULL, 0}};
+        {"server", 1, NULL, 's'},       {"key-file", 1, NULL, 'k'},    {"storage", 1, NULL, 'd'},
+        {"seconds", 1, NULL, 't'},      {"seed", 1, NULL, 'r'},        {"jank-every", 1, NULL, 'j'},
+        {"fps", 1, NULL, 'f'},          {"slice-ms", 1, NULL, 'l'},    {"version", 1, NULL, 'v'},
+        {"version-code", 1, NULL, 'c'}, {"help", 0, NULL, 'h'},        {"overlay", 0, NULL, 'o'},
+        {"no-sdk", 0, NULL, 'n'},       {"frame-times", 1, NULL, 'i'}, {NULL, 0, NULL, 0}};
     bool good = true;
 
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1 && good;) {
@@ -352,6 +387,15 @@ static int read_options(int argc, char **argv, struct settings *s)
             break;
         case 'c':
             good = read_number(optarg, 0, UINT32_MAX, &s->version_code);
+            break;
+        case 'o':
+            s->overlay = true;
+            break;
+        case 'n':
+            s->no_sdk = true;
+            break;
+        case 'i':
+            s->frame_times = optarg;
             break;
         case 'h':
             fputs(usage, stdout);

@@ -5,6 +5,7 @@
 #include <GLES2/gl2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 struct renderer {
@@ -207,4 +208,13 @@ uint32_t renderer_present(struct renderer *r)
     eglSwapBuffers(r->display, r->surface);
     clock_gettime(CLOCK_MONOTONIC, &b);
     return (uint32_t)((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000);
+}
+
+void *renderer_proc(const char *name)
+{
+    void (*function)(void) = eglGetProcAddress(name);
+    void *p;
+
+    memcpy(&p, &function, sizeof p);
+    return p;
 }

@@ -17,6 +17,9 @@ void renderer_free(struct renderer *r); /* NULL is fine */
 
 const char *renderer_gpu(const struct renderer *r);
 
+/* A function of OpenGL's by its name. */
+void *renderer_proc(const char *name);
+
 struct sprite {
     float x, y, size; /* clip space: -1..1 */
     float red, green, blue;
