@@ -10,7 +10,7 @@ set -euo pipefail
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$root"
 
-mapfile -t sources < <(find analysis server client-stub -name '*.[ch]' -type f | sort)
+mapfile -t sources < <(find analysis server client-stub -path client-stub/engines -prune -o -name '*.[ch]' -type f -print | sort)
 [ ${#sources[@]} -gt 0 ] || { echo "layers: no sources under $root" >&2; exit 2; }
 
 exec awk '
