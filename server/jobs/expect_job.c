@@ -283,5 +283,8 @@ bool expect_job(struct job_run *run, enum job_outcome *out, struct err *err)
 {
     *out = JOB_DONE;
     return freeze_all(run, err) && place_all(run, err) && db_begin(run->db, err) &&
+           db_exec(run->db, Q_EXPECTATION_FORGET,
+                   DB_ARGS(db_i64(run->job.app_id), db_i64(run->config->retention.session_days)),
+                   err) &&
            queue_done(run->db, &run->job, err) && db_commit(run->db, err);
 }
