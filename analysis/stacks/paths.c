@@ -29,11 +29,6 @@ void paths_free(struct paths *p)
     free(p);
 }
 
-uint64_t paths_dropped(const struct paths *p)
-{
-    return p->dropped;
-}
-
 /* Adding ------------------------------------------------------------------------------------------
  */
 

@@ -56,4 +56,3 @@ struct path_rank {
  * says nothing more. At most max. */
 bool paths_rank(const struct paths *p, const char *scene, size_t max, struct arena *mem,
                 struct path_rank **out, size_t *n, struct err *err) MUST_CHECK;
-uint64_t paths_dropped(const struct paths *p);

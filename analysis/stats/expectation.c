@@ -22,13 +22,6 @@ void moments_add(struct moments *m, int64_t y_e6)
     m->sum_sq_e6 += llround(1e-6 * (double)y_e6 * (double)y_e6);
 }
 
-void moments_merge(struct moments *into, const struct moments *from, int sign)
-{
-    into->n += sign * from->n;
-    into->sum_e6 += sign * from->sum_e6;
-    into->sum_sq_e6 += sign * from->sum_sq_e6;
-}
-
 double moments_mean(const struct moments *m)
 {
     return m->n > 0 ? 1e-6 * (double)m->sum_e6 / (double)m->n : 0;

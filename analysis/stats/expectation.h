@@ -30,7 +30,6 @@ struct moments {
 /* round(1e6 ln value), within +-LN_LIMIT_E6; false unless value is finite and positive. */
 bool ln_e6(double value, int64_t *out);
 void moments_add(struct moments *m, int64_t y_e6);
-void moments_merge(struct moments *into, const struct moments *from, int sign);
 double moments_mean(const struct moments *m); /* in ln units; 0 when empty */
 
 #define EXPECTATION_PRIOR_SESSIONS 20

@@ -8,14 +8,6 @@ void rates_add(struct rates *s, unsigned group, int64_t count, int64_t exposure)
     s->exposure[group % INSTALL_GROUPS] += exposure;
 }
 
-void rates_merge(struct rates *into, const struct rates *from, int sign)
-{
-    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
-        into->count[g] += sign * from->count[g];
-        into->exposure[g] += sign * from->exposure[g];
-    }
-}
-
 /* Groups with exposure; 0 if any sum is negative. */
 static unsigned sum_up(const struct rates *s, int64_t *count, int64_t *exposure)
 {

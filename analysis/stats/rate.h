@@ -13,7 +13,6 @@ struct rates {
     int64_t exposure[INSTALL_GROUPS];
 };
 void rates_add(struct rates *s, unsigned group, int64_t count, int64_t exposure);
-void rates_merge(struct rates *into, const struct rates *from, int sign);
 
 struct rate_totals {
     int64_t count, exposure;

@@ -10,7 +10,6 @@
 
 #define COMPARISON_GROUPS INSTALL_GROUPS
 #define TIER_ALL (-1)
-#define TIERS_MAX 10 /* 0 (untiered) .. 9 */
 
 /* Sums of one slice by install group. */
 struct group_sums {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define FIRST_SESSIONS 200 /* of a build, for its first comparison */
-#define LATE_DAYS 7 /* a check that could not be made in time is made so much later at most */
 
 struct due_row {
     int64_t build_id, baseline_id, days, checked, step;
@@ -152,7 +151,8 @@ static bool check(struct job_run *run, const struct due_row *d, int64_t day, str
 
 static bool one_build(struct job_run *run, const struct due_row *d, struct err *err)
 {
-    static const int64_t days[] = {3, 7, 14}, until[] = {7, 14, 21};
+    static const int64_t days[] = {3, 7, 14};
+    static const int64_t until[] = {7, 14, 21}; /* later than that a check is not made up for */
 
     arena_reset(run->mem);
     if (!job_extend(run, err) || !db_begin(run->db, err))

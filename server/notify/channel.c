@@ -33,11 +33,6 @@ enum channel_kind channel_kind_find(const char *name)
     return (enum channel_kind)i;
 }
 
-const char *channel_kind_name(enum channel_kind kind)
-{
-    return kinds[kind].name;
-}
-
 const char *channel_kind_takes(enum channel_kind kind)
 {
     return kinds[kind].takes;

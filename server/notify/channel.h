@@ -27,7 +27,6 @@ enum channel_kind { CHANNEL_KINDS(X) CHANNEL_N_KINDS };
 
 /* CHANNEL_N_KINDS if there is none of that name. */
 enum channel_kind channel_kind_find(const char *name);
-const char *channel_kind_name(enum channel_kind kind);
 const char *channel_kind_takes(enum channel_kind kind);
 int64_t channel_kind_rate(enum channel_kind kind);
 

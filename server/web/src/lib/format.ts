@@ -19,7 +19,6 @@ export function short(v: Maybe): string {
 }
 
 export const ms = (us: Maybe, digits = 1) => (absent(us) ? dash : num(us / 1000, digits));
-export const withMs = (us: Maybe, digits = 1) => (absent(us) ? dash : `${ms(us, digits)} ms`);
 export const celsius = (milli: Maybe) => (absent(milli) || !milli ? dash : `${num(milli / 1000, 1)} °C`);
 export const megabytes = (kb: Maybe) => (absent(kb) || !kb ? dash : `${num(kb / 1024)} MB`);
 
