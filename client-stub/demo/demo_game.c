@@ -25,7 +25,7 @@
 struct settings {
     const char *server, *key_file, *storage, *version, *frame_times;
     bool no_sdk, overlay;
-    unsigned long seconds, seed, jank_every_ms, fps, version_code, slice_ms;
+    unsigned long seconds, seed, jank_every_ms, fps, version_code, slice_ms, hardware_ms;
     char key[256];
 };
 
@@ -240,7 +240,7 @@ static fw_context *start_sdk(const struct settings *s, const struct renderer *r)
     o.device.screen_height_px = HEIGHT;
     o.device.refresh_millihertz = (uint32_t)s->fps * 1000;
     o.target_interval_us = (uint32_t)(1000000 / s->fps);
-    o.hardware_period_ms = 1000;
+    o.hardware_period_ms = (uint32_t)s->hardware_ms;
     o.slice_ms = (uint32_t)s->slice_ms;
     o.flags = s->server ? FW_UPLOAD_AT_STOP : FW_NO_UPLOAD;
     o.log = log_line;
@@ -315,6 +315,7 @@ static const char usage[] =
     "  --slice-ms MS       length of the SDK's slices, 1000..60000 (5000)\n"
     "  --version NAME      version of the game (1.0.0)\n"
     "  --version-code N    its number (100)\n"
+    "  --hardware-ms MS    time between two looks at the hardware, 200..60000 (1000)\n"
     "  --overlay           draw the SDK's figures into the picture\n"
     "  --no-sdk            play without the SDK, to compare\n"
     "  --frame-times FILE  write each frame's microseconds\n";
@@ -349,11 +350,14 @@ static bool read_key(struct settings *s)
 static int read_options(int argc, char **argv, struct settings *s)
 {
     static const struct option options[] = {
-        {"server", 1, NULL, 's'},       {"key-file", 1, NULL, 'k'},    {"storage", 1, NULL, 'd'},
-        {"seconds", 1, NULL, 't'},      {"seed", 1, NULL, 'r'},        {"jank-every", 1, NULL, 'j'},
-        {"fps", 1, NULL, 'f'},          {"slice-ms", 1, NULL, 'l'},    {"version", 1, NULL, 'v'},
-        {"version-code", 1, NULL, 'c'}, {"help", 0, NULL, 'h'},        {"overlay", 0, NULL, 'o'},
-        {"no-sdk", 0, NULL, 'n'},       {"frame-times", 1, NULL, 'i'}, {NULL, 0, NULL, 0}};
+        {"server", 1, NULL, 's'},      {"key-file", 1, NULL, 'k'},
+        {"storage", 1, NULL, 'd'},     {"seconds", 1, NULL, 't'},
+        {"seed", 1, NULL, 'r'},        {"jank-every", 1, NULL, 'j'},
+        {"fps", 1, NULL, 'f'},         {"slice-ms", 1, NULL, 'l'},
+        {"version", 1, NULL, 'v'},     {"version-code", 1, NULL, 'c'},
+        {"help", 0, NULL, 'h'},        {"overlay", 0, NULL, 'o'},
+        {"hardware-ms", 1, NULL, 'w'}, {"no-sdk", 0, NULL, 'n'},
+        {"frame-times", 1, NULL, 'i'}, {NULL, 0, NULL, 0}};
     bool good = true;
 
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1 && good;) {
@@ -387,6 +391,9 @@ static int read_options(int argc, char **argv, struct settings *s)
             break;
         case 'c':
             good = read_number(optarg, 0, UINT32_MAX, &s->version_code);
+            break;
+        case 'w':
+            good = read_number(optarg, 200, 60000, &s->hardware_ms);
             break;
         case 'o':
             s->overlay = true;
@@ -422,7 +429,8 @@ int main(int argc, char **argv)
                          .jank_every_ms = 2200,
                          .fps = 60,
                          .version_code = 100,
-                         .slice_ms = 5000};
+                         .slice_ms = 5000,
+                         .hardware_ms = 1000};
     const int code = read_options(argc, argv, &s);
 
     if (code >= 0)

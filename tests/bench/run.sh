@@ -3,6 +3,7 @@
 # Prints figures and ratios; never fails for a slow machine, only when a bench cannot run.
 #   tests/bench/run.sh [accept|analysis|hook|timeline|api …]     all of these
 #   tests/bench/run.sh symbols retrace       beside their peers; these fetch a debug file of 100 MB
+#   tests/bench/run.sh sdk                   a game with the SDK and without, in turns
 #   tests/bench/run.sh families              against planted causes, and beside a text pipeline
 # FW_BENCH_SECONDS: of each accept run (10). Needs Debian 12 and Node >= 20 for the accept path's peer.
 set -euo pipefail
@@ -145,6 +146,7 @@ for bench in "${what[@]}"; do
     accept) bench_accept ;;
     analysis) bench_program 'analysis of a 10-minute session' analysis_bench ;;
     hook) bench_program 'SDK frame hook' frame_hook_bench ;;
+    sdk) tests/bench/sdk_cost.sh "$bin" ;;
     timeline) bench_program 'timeline of a 10-minute session' timeline_bench ;;
     api) bench_program 'questions over HTTP' api_bench ;;
     symbols) tests/bench/symbols.sh "$bin/server/framewatch" ;;

@@ -15,7 +15,7 @@ export LIBGL_ALWAYS_SOFTWARE=1
 play() { # NAME OPTION…
     local name=$1
     shift
-    "$game" --seconds "$seconds" --jank-every 0 --frame-times "$work/$name.us" --storage "$work/storage" --slice-ms 30000 \
+    "$game" --seconds "$seconds" --jank-every 0 --frame-times "$work/$name.us" --storage "$work/storage" --slice-ms 30000 --hardware-ms 5000 --fps 30 \
         "$@" >"$work/$name.out" 2>"$work/$name.err" &
     player=$!
 }
