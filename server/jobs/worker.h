@@ -3,7 +3,8 @@
  *
  * Job kinds: 'part' analyses an uploaded file into its session, 'finish' closes an idle session;
  * 'symbols' and 'mapping' make look-up tables of an upload, 'stacks' reads new stacks with them,
- * 'restack' and 'remap' those that waited for one. Those of schedule.h recur, one an app.
+ * 'restack' and 'remap' those that waited for one; 'families' counts stacks. Those of schedule.h
+ * recur, one an app.
  * Any number of workers in any number of processes share one queue. Each thread has a connection of
  * its own. A lost database is waited for, never fatal. worker_start/stop/wake from any thread.
  */
