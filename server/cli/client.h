@@ -21,7 +21,8 @@ struct client_options {
 /* For a cli_option table. */
 #define OPT_CLIENT(o)                                                                              \
     OPT_TEXT("server", "URL", &(o)->server, "the server; default: FW_URL"),                        \
-        OPT_TEXT("key-file", "FILE", &(o)->key_file, "file with the API key; default: FW_KEY")
+        OPT_TEXT("key-file", "FILE", &(o)->key_file,                                               \
+                 "file with the API key; default: FW_KEY_FILE")
 
 struct client;
 
