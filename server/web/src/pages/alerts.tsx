@@ -11,7 +11,7 @@ import { Badge, Card, Empty, Failed, Head, Loaded, Toggle, Waiting } from '../ui
 import { buildName, BuildSelect, useBuilds } from '../ui/more';
 import { Thresholds } from '../ui/thresholds';
 import { Deliveries } from '../ui/deliveries';
-import { Csv, Table, type Column } from '../ui/table';
+import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
 const columns = (name: (id: number) => string): Column<Alert>[] => [
     {
@@ -176,13 +176,7 @@ export default function Alerts() {
                     ) : list.items.length ? (
                         <>
                             <Table id="a" caption={t('Alerts')} columns={table} rows={list.items} href={(a) => `/alerts/${a.id}`} />
-                            {list.more && (
-                                <div class="state" style={{ padding: '1rem' }}>
-                                    <button type="button" disabled={list.reading} onClick={list.readOn}>
-                                        {t('Show more')}
-                                    </button>
-                                </div>
-                            )}
+                            <ShowMore list={list} />
                         </>
                     ) : (
                         <Empty title={state === 'live' ? t('Nothing is alarming') : t('None')}>

@@ -4,7 +4,7 @@ import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
 import type { Build } from '../lib/types';
 import { Badge, Card, Empty, Failed, Head, Select, Toggle, Waiting } from '../ui/pieces';
-import { Csv, Table, type Column } from '../ui/table';
+import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
 const columns = (): Column<Build>[] => [
     {
@@ -74,13 +74,7 @@ export default function Builds() {
                     ) : list.items.length ? (
                         <>
                             <Table id="b" caption={t('Builds')} columns={table} rows={list.items} href={(b) => `/builds/${b.id}`} />
-                            {list.more && (
-                                <div class="state" style={{ padding: '1rem' }}>
-                                    <button type="button" disabled={list.reading} onClick={list.readOn}>
-                                        {t('Show more')}
-                                    </button>
-                                </div>
-                            )}
+                            <ShowMore list={list} />
                         </>
                     ) : (
                         <Empty title={t('No build yet')}>

@@ -4,7 +4,7 @@ import { day, num, percent } from '../lib/format';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
 import { Badge, Card, Chip, Empty, Failed, Head, Loaded, Meter, Select, Tip, Waiting } from '../ui/pieces';
-import { Csv, Table, type Column } from '../ui/table';
+import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
 interface Tier {
     tier: number;
@@ -212,13 +212,7 @@ export default function Devices() {
                                 few={(m) => m.sessions < 5}
                                 below={(m) => (String(m.id) === open ? <Why m={m} /> : null)}
                             />
-                            {list.more && (
-                                <div class="state" style={{ padding: '1rem' }}>
-                                    <button type="button" disabled={list.reading} onClick={list.readOn}>
-                                        {t('Show more')}
-                                    </button>
-                                </div>
-                            )}
+                            <ShowMore list={list} />
                         </>
                     ) : (
                         <Empty title={t('No model is like that')} />

@@ -8,7 +8,7 @@ import type { Family, FamilyOf } from '../lib/families';
 import { className } from '../lib/families';
 import { Badge, Card, Empty, Failed, Head, Meter, Select, Waiting } from '../ui/pieces';
 import { BuildSelect } from '../ui/more';
-import { Csv, Table, type Column } from '../ui/table';
+import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
 export const familyColumns = (build: string | null): Column<Family>[] => [
     {
@@ -167,13 +167,7 @@ export default function Janks() {
                     ) : list.items.length ? (
                         <>
                             <Table id="f" caption={t('Families')} columns={table} rows={list.items} href={(f) => url(`/janks/${f.id}`, { build })} few={(f) => f.sessions < 3} />
-                            {list.more && (
-                                <div class="state" style={{ padding: '1rem' }}>
-                                    <button type="button" disabled={list.reading} onClick={list.readOn}>
-                                        {t('Show more')}
-                                    </button>
-                                </div>
-                            )}
+                            <ShowMore list={list} />
                         </>
                     ) : (
                         <Empty title={t('No family')}>

@@ -6,7 +6,7 @@ import { Link, setQuery, useQuery } from '../lib/router';
 import { flagName, tierName } from '../lib/terms';
 import type { Build, SessionRow } from '../lib/types';
 import { Badge, Card, Empty, Failed, Head, Select, Waiting } from '../ui/pieces';
-import { Csv, Table, type Column } from '../ui/table';
+import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
 const columns = (): Column<SessionRow>[] => [
     {
@@ -188,13 +188,7 @@ export default function Sessions() {
                     ) : list.items.length ? (
                         <>
                             <Table id="s" caption={t('Sessions')} columns={table} rows={list.items} href={(s) => `/sessions/${s.id}`} few={(s) => s.frames < 600} />
-                            {list.more && (
-                                <div class="state" style={{ padding: '1rem' }}>
-                                    <button type="button" disabled={list.reading} onClick={list.readOn}>
-                                        {t('Show more')}
-                                    </button>
-                                </div>
-                            )}
+                            <ShowMore list={list} />
                         </>
                     ) : any ? (
                         <Empty title={t('No session is like that')}>

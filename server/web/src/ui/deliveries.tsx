@@ -7,7 +7,7 @@ import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
 import { Link } from '../lib/router';
 import { Badge, Card, Empty, Failed, Waiting } from './pieces';
-import { Csv, Table, type Column } from './table';
+import { Csv, ShowMore, Table, type Column } from './table';
 import { Problem } from '../lib/api';
 
 export function Deliveries({ subject, title }: { subject?: string; title: string }) {
@@ -73,13 +73,7 @@ export function Deliveries({ subject, title }: { subject?: string; title: string
             ) : list.items.length ? (
                 <>
                     <Table id="d" caption={title} columns={columns} rows={list.items} />
-                    {list.more && (
-                        <div class="state" style={{ padding: '1rem' }}>
-                            <button type="button" disabled={list.reading} onClick={list.readOn}>
-                                {t('Show more')}
-                            </button>
-                        </div>
-                    )}
+                    <ShowMore list={list} />
                 </>
             ) : (
                 <Empty title={t('Nobody was told')}>

@@ -154,3 +154,15 @@ export function Table<T>({ id, columns, rows, caption, href, few, below, onRow, 
         </div>
     );
 }
+
+// Below a table whose list goes on.
+export function ShowMore({ list }: { list: { more: boolean; reading: boolean; readOn: () => void } }) {
+    if (!list.more) return null;
+    return (
+        <div class="state" style={{ padding: '1rem' }}>
+            <button type="button" disabled={list.reading} onClick={list.readOn}>
+                {t('Show more')}
+            </button>
+        </div>
+    );
+}
