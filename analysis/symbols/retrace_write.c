@@ -1,5 +1,6 @@
 #include "symbols/retrace_format.h"
 #include "symbols/retrace_tables.h"
+#include "symbols/sink.h"
 
 #include <stdlib.h>
 
@@ -7,46 +8,17 @@
 
 struct writer {
     struct retrace_tables *t;
-    retrace_sink *sink;
-    void *ctx;
-    uint64_t written;
+    struct sink out;
     uint32_t *offsets; /* of strings, by number */
     uint32_t *files;   /* source file of the class of this original name, by number */
     uint32_t *buckets;
     uint32_t n_buckets;
     VEC(uint32_t) thrown; /* numbers of strings, ascending as text */
-    size_t n;
-    bool failed;
-    unsigned char bytes[16 << 10];
 };
-
-static void flush(struct writer *w)
-{
-    if (w->n && !w->failed)
-        w->failed = !w->sink(w->ctx, w->bytes, w->n);
-    w->written += w->n;
-    w->n = 0;
-}
-
-static void put_bytes(struct writer *w, const void *bytes, size_t n)
-{
-    if (n > sizeof w->bytes - w->n)
-        flush(w);
-    if (n > sizeof w->bytes) {
-        w->failed = w->failed || !w->sink(w->ctx, bytes, n);
-        w->written += n;
-        return;
-    }
-    memcpy(w->bytes + w->n, bytes, n);
-    w->n += n;
-}
 
 static void put32(struct writer *w, uint32_t v)
 {
-    unsigned char word[4];
-
-    store32(word, v);
-    put_bytes(w, word, sizeof word);
+    sink_u32(&w->out, v);
 }
 
 static void put_string(struct writer *w, uint32_t number)
@@ -182,7 +154,7 @@ static void put_header(struct writer *w, uint64_t strings_bytes)
     counts += 4;
     RETRACE_COUNTS(X)
 #undef X
-    put_bytes(w, h, sizeof h);
+    sink_bytes(&w->out, h, sizeof h);
 }
 
 static void put_classes(struct writer *w)
@@ -266,11 +238,11 @@ static void put_infos(struct writer *w)
 
 static void put_strings(struct writer *w)
 {
-    put_bytes(w, "", 1);
+    sink_bytes(&w->out, "", 1);
     for (size_t i = 1; i < w->t->strings.all.n; i++) {
         const struct strings_entry *s = string_of(w, (uint32_t)i);
 
-        put_bytes(w, s->at, (size_t)s->len + 1); /* copies, so they have their NUL */
+        sink_bytes(&w->out, s->at, (size_t)s->len + 1); /* copies, so they have their NUL */
     }
 }
 
@@ -297,7 +269,7 @@ static bool prepare(struct writer *w, uint64_t *strings_bytes)
 bool retrace_write(struct retrace_tables *t, retrace_sink *sink, void *ctx, uint64_t *bytes,
                    struct err *err)
 {
-    struct writer w = {.t = t, .sink = sink, .ctx = ctx};
+    struct writer w = {.t = t, .out = {.take = sink, .ctx = ctx}};
     uint64_t strings_bytes = 0;
     bool ok =
         prepare(&w, &strings_bytes) ||
@@ -312,9 +284,9 @@ bool retrace_write(struct retrace_tables *t, retrace_sink *sink, void *ctx, uint
         put_ranges(&w);
         put_infos(&w);
         put_strings(&w);
-        flush(&w);
-        ok = !w.failed || err_set(err, ERR_INTERNAL, "the index cannot be written");
-        *bytes = w.written;
+        sink_flush(&w.out);
+        ok = !w.out.failed || err_set(err, ERR_INTERNAL, "the index cannot be written");
+        *bytes = w.out.written;
     }
     VEC_FREE(&t->mem, &w.thrown);
     mem_free(&t->mem, w.offsets);

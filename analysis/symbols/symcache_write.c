@@ -1,49 +1,12 @@
 #include "symbols/symcache_write.h"
+
+#include "symbols/sink.h"
 #include "symbols/symcache_format.h"
 
 #include <string.h>
 
 #define RANGES_PER_BUCKET 8
 #define STRINGS_MAX UINT32_MAX
-
-/* Buffers what goes to the sink. */
-struct writer {
-    symcache_sink *sink;
-    void *ctx;
-    uint64_t written;
-    size_t n;
-    bool failed;
-    unsigned char bytes[16 << 10];
-};
-
-static void flush(struct writer *w)
-{
-    if (w->n && !w->failed)
-        w->failed = !w->sink(w->ctx, w->bytes, w->n);
-    w->written += w->n;
-    w->n = 0;
-}
-
-static void put_bytes(struct writer *w, const void *bytes, size_t n)
-{
-    if (n > sizeof w->bytes - w->n)
-        flush(w);
-    if (n > sizeof w->bytes) {
-        w->failed = w->failed || !w->sink(w->ctx, bytes, n);
-        w->written += n;
-        return;
-    }
-    memcpy(w->bytes + w->n, bytes, n);
-    w->n += n;
-}
-
-static void put32(struct writer *w, uint32_t v)
-{
-    unsigned char word[4];
-
-    store32(word, v);
-    put_bytes(w, word, sizeof word);
-}
 
 /* Buckets up to that of the last range, and one at the end. */
 static uint64_t bucket_count(const struct symcache_content *c, uint32_t shift)
@@ -61,7 +24,7 @@ static uint32_t bucket_shift(const struct symcache_content *c)
     return shift;
 }
 
-static void put_buckets(struct writer *w, const struct symcache_content *c)
+static void put_buckets(struct sink *out, const struct symcache_content *c)
 {
     uint32_t shift = bucket_shift(c);
     uint64_t n = bucket_count(c, shift);
@@ -70,11 +33,11 @@ static void put_buckets(struct writer *w, const struct symcache_content *c)
     for (uint64_t i = 0; i < n; i++) {
         while (range + 1 < c->n_ranges && c->ranges[range + 1].start <= i << shift)
             range++;
-        put32(w, (uint32_t)range);
+        sink_u32(out, (uint32_t)range);
     }
 }
 
-static void put_header(struct writer *w, const struct symcache_content *c,
+static void put_header(struct sink *out, const struct symcache_content *c,
                        const struct symcache_stats *s, uint64_t strings_bytes)
 {
     const struct debug_image *image = c->image;
@@ -101,7 +64,7 @@ static void put_header(struct writer *w, const struct symcache_content *c,
     counts += 4;
     SYMCACHE_COUNTS(X)
 #undef X
-    put_bytes(w, h, sizeof h);
+    sink_bytes(out, h, sizeof h);
 }
 
 /* Gives each string that a location uses its offset, in offsets[number]. Returns their bytes. */
@@ -121,43 +84,43 @@ static uint64_t place_strings(const struct symcache_content *c, uint32_t *offset
     return at;
 }
 
-static void put_strings(struct writer *w, const struct symcache_content *c, const uint32_t *offsets)
+static void put_strings(struct sink *out, const struct symcache_content *c, const uint32_t *offsets)
 {
-    put_bytes(w, "", 1);
+    sink_bytes(out, "", 1);
     for (size_t i = 1; i < c->strings->all.n; i++) {
         if (!offsets[i])
             continue;
-        put_bytes(w, c->strings->all.at[i].at, c->strings->all.at[i].len);
-        put_bytes(w, "", 1);
+        sink_bytes(out, c->strings->all.at[i].at, c->strings->all.at[i].len);
+        sink_bytes(out, "", 1);
     }
 }
 
-static void put_all(struct writer *w, const struct symcache_content *c,
+static void put_all(struct sink *out, const struct symcache_content *c,
                     const struct symcache_stats *s, const uint32_t *offsets, uint64_t strings_bytes)
 {
-    put_header(w, c, s, strings_bytes);
-    put_buckets(w, c);
+    put_header(out, c, s, strings_bytes);
+    put_buckets(out, c);
     for (size_t i = 0; i < c->n_ranges; i++) {
-        put32(w, c->ranges[i].start);
-        put32(w, c->ranges[i].location);
+        sink_u32(out, c->ranges[i].start);
+        sink_u32(out, c->ranges[i].location);
     }
     for (size_t i = 0; i < c->n_locations; i++) {
         const struct symcache_location *l = &c->locations[i];
 
-        put32(w, offsets[l->file]);
-        put32(w, l->line);
-        put32(w, offsets[l->function]);
-        put32(w, l->outer);
-        put32(w, l->column);
+        sink_u32(out, offsets[l->file]);
+        sink_u32(out, l->line);
+        sink_u32(out, offsets[l->function]);
+        sink_u32(out, l->outer);
+        sink_u32(out, l->column);
     }
-    put_strings(w, c, offsets);
-    flush(w);
+    put_strings(out, c, offsets);
+    sink_flush(out);
 }
 
 bool symcache_write(struct mem *m, const struct symcache_content *c, symcache_sink *sink, void *ctx,
                     struct symcache_stats *stats, struct err *err)
 {
-    struct writer w = {.sink = sink, .ctx = ctx};
+    struct sink out = {.take = sink, .ctx = ctx};
     uint32_t *offsets = mem_alloc(m, c->strings->all.n, sizeof *offsets);
 
     if (!offsets)
@@ -168,9 +131,9 @@ bool symcache_write(struct mem *m, const struct symcache_content *c, symcache_si
               err_set(err, ERR_TOO_BIG, "more than 4 GB of function and file names");
 
     if (ok) {
-        put_all(&w, c, stats, offsets, strings_bytes);
-        ok = !w.failed || err_set(err, ERR_INTERNAL, "the symcache cannot be written");
-        stats->bytes = w.written;
+        put_all(&out, c, stats, offsets, strings_bytes);
+        ok = !out.failed || err_set(err, ERR_INTERNAL, "the symcache cannot be written");
+        stats->bytes = out.written;
     }
     mem_free(m, offsets);
     return ok;
