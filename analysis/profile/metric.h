@@ -1,6 +1,6 @@
 /*
  * metric: what a session says about each figure that builds are compared by, as integers that add
- * up. Definitions: docs/metrics.md. Pure.
+ * up. Definitions: docs/reports.md. Pure.
  *
  * Two kinds. LN: one positive figure a session (a percentile, a peak), taken as its logarithm in
  * 1e-6, so that a difference is a relative change and no session outweighs another. COUNT: so many
