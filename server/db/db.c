@@ -405,6 +405,11 @@ void db_rollback(struct db *db)
     db->in_transaction = false;
 }
 
+bool db_in_transaction(const struct db *db)
+{
+    return db->in_transaction;
+}
+
 bool db_copy_begin(struct db *db, enum query q, struct err *err)
 {
     static const unsigned char header[19] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0";

@@ -156,10 +156,11 @@ bool db_one(struct db *db, enum query q, struct db_args args, const struct db_ma
 bool db_all(struct db *db, enum query q, struct db_args args, const struct db_map *map,
             struct arena *mem, struct db_rows *out, struct err *err) MUST_CHECK;
 
-/* Transactions do not nest. After a failure inside, call db_rollback. */
+/* Transactions do not nest. After a failure inside, call db_rollback; db_return does it, too. */
 bool db_begin(struct db *db, struct err *err) MUST_CHECK;
 bool db_commit(struct db *db, struct err *err) MUST_CHECK;
 void db_rollback(struct db *db);
+bool db_in_transaction(const struct db *db);
 
 /* COPY … FROM STDIN (FORMAT binary): the statement's file name begins with copy_. Rows are put one
  * by one: db_copy_row(n columns), then n times one of the field calls. db_copy_end also on failure
@@ -191,4 +192,5 @@ struct db_pool *db_pool_new(const char *conninfo, unsigned size, struct err *err
 void db_pool_free(struct db_pool *p); /* all connections must be returned */
 /* Waits up to timeout_ms for one, else ERR_BUSY. */
 struct db *db_borrow(struct db_pool *p, unsigned timeout_ms, struct err *err) MUST_CHECK;
+/* Rolls back a transaction that is still open: what others do next must not be part of it. */
 void db_return(struct db_pool *p, struct db *db);

@@ -104,6 +104,8 @@ void db_return(struct db_pool *p, struct db *db)
 {
     if (!db)
         return;
+    if (db_in_transaction(db))
+        db_rollback(db);
     pthread_mutex_lock(&p->lock);
     p->rest[p->idle++] = db;
     pthread_cond_signal(&p->returned);

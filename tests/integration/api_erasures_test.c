@@ -108,6 +108,29 @@ static void an_install_is_a_text_of_1_to_256_bytes(void **state)
                 "install");
 }
 
+/* On the connections that serve it a refused request of another app must leave nothing behind that
+ * a wish that was accepted could be lost with. */
+static void an_accepted_wish_is_kept_whatever_was_refused_before(void **state)
+{
+    struct api *api = *state;
+    char install[32];
+
+    ask(api, 0, "first"); /* the key is known from now on */
+    for (int i = 0; i < 16; i++) {
+        api_post(api, 1, ROLE_ADMIN, 409, "/v1/alerts/999999/acknowledge", "{}");
+        api_send(api, (struct api_call){.method = "PUT",
+                                        .path = "/v1/alert-rules",
+                                        .key = api->key[1][ROLE_ADMIN],
+                                        .body = "{\"items\":[{\"theta\":0.6},{\"theta\":0.7}]}"});
+        assert_int_equal(api->answer.status, 400);
+    }
+    for (int i = 0; i < 8; i++) {
+        snprintf(install, sizeof install, "install %d", i);
+        ask(api, 0, install);
+    }
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM erasure"), 9);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
 
 int main(void)
@@ -116,6 +139,7 @@ int main(void)
         TEST(the_sessions_of_that_install_go_with_all_they_have),
         TEST(what_arrives_late_goes_too_and_the_request_ends_in_time),
         TEST(an_install_is_a_text_of_1_to_256_bytes),
+        TEST(an_accepted_wish_is_kept_whatever_was_refused_before),
     };
 
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);

@@ -325,6 +325,29 @@ static void a_pool_hands_out_so_many_and_then_waits(void **state)
     db_pool_free(pool);
 }
 
+static void a_transaction_ends_with_its_borrower(void **state)
+{
+    struct err err;
+    struct db_pool *pool = db_pool_new(conninfo, 1, &err);
+
+    (void)state;
+    assert_non_null(pool);
+
+    struct db *db = db_borrow(pool, 1000, &err);
+
+    assert_non_null(db);
+    assert_true(db_begin(db, &err));
+    assert_true(db_script(db, "CREATE TABLE left_open ()", &err));
+    db_return(pool, db);
+    db = db_borrow(pool, 1000, &err);
+    assert_non_null(db);
+    assert_true(db_script(db, "CREATE TABLE left_open ()", &err)); /* the first one is gone */
+    db_return(pool, db);
+    db_pool_free(pool);
+    assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM pg_class WHERE relname = 'left_open'"),
+                     1);
+}
+
 static void a_pool_that_cannot_connect_keeps_its_places(void **state)
 {
     struct err err;
@@ -397,6 +420,7 @@ int main(void)
         TEST(a_connection_lost_inside_a_transaction_is_not_replaced_within_it),
         TEST(a_password_never_reaches_an_error_text),
         TEST(a_pool_hands_out_so_many_and_then_waits),
+        TEST(a_transaction_ends_with_its_borrower),
         TEST(a_pool_that_cannot_connect_keeps_its_places),
         TEST(many_threads_share_a_small_pool),
     };
