@@ -114,7 +114,9 @@ static void judge_code(struct sending *s, const struct http_answer *a,
     if (!json_is_integer(code)) {
         outcome_later(out, "%d: the answer is not what the service gives", a->status);
     } else if (n != 0) {
-        outcome_say(s, a, send_printf(s, "%lld %.100s", (long long)n, message ? message : ""), out);
+        /* before it is cut: half a secret is not found */
+        message = channel_redact(s->channel, message ? message : "", s->mem);
+        outcome_say(s, a, send_printf(s, "%lld %.100s", (long long)n, message), out);
         out->result = SEND_REFUSED;
         for (size_t i = 0; i < 4; i++)
             if (codes->busy[i] && codes->busy[i] == n) {

@@ -11,6 +11,7 @@
 
 #define PRINTF_MAX 4096
 #define MESSAGE_MAX 120
+#define RESET_MAX_S 86400
 
 static int64_t monotonic_us(void)
 {
@@ -95,10 +96,18 @@ static void judge_silence(const struct http_answer *a, struct outcome *out)
     out->channel_down = true;
 }
 
+/* Until the service's limit is lifted. What it says of the time may be anything. */
+static int64_t reset_in_ms(const struct http_answer *a, int64_t now_us)
+{
+    int64_t limit_s = now_us / 1000000 + RESET_MAX_S;
+
+    return (a->reset_s < limit_s ? a->reset_s : limit_s) * 1000 - now_us / 1000;
+}
+
 static void judge_answer(struct sending *s, const struct http_answer *a, struct outcome *out)
 {
     bool limited = a->status == 429 || (a->status == 403 && (a->exhausted || a->retry_after_ms));
-    int64_t reset_ms = a->reset_s * 1000 - s->now_us / 1000;
+    int64_t reset_ms = reset_in_ms(a, s->now_us);
 
     say_answer(s, a, out);
     if (limited || a->status == 503)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #define SLACK "{\"url\":\"%s/slack/services/T000/B000/slackslackslackslack\"}"
+#define FEISHU "{\"url\":\"%s/feishu/open-apis/bot/v2/hook/feishufeishufeishu\"}"
 #define HOOK "{\"url\":\"%s/hook/framewatch\",\"key\":\"whsec_d2ViaG9vay1rZXktd2ViaG9vay1rZXk=\"}"
 
 static void every_chat_takes_an_alert_a_report_and_a_test(void **state)
@@ -318,15 +319,38 @@ static void messages_of_a_channel_keep_its_rate(void **state)
                            "10)::bigint FROM delivery"));
 }
 
+static void a_limit_without_an_end_is_waited_for_a_day(void **state)
+{
+    struct notify_fixture *f = *state;
+    struct notify_alert a = notify_sample(7, 1, NOTIFY_OPEN);
+    int64_t c = notify_channel(f, "webhook", "{}", HOOK);
+
+    services_post(&f->services, "/_/fault",
+                  "{\"match\":\"hook\",\"mode\":\"status\",\"status\":429,\"headers\":"
+                  "{\"X-RateLimit-Remaining\":\"0\",\"X-RateLimit-Reset\":"
+                  "\"9223372036854775807\"}}");
+    notify_hand_over(f, &a);
+    notify_send(f);
+    notify_expect(f, c, "pending|429|*");
+    notify_pass(f, 80000);
+    notify_send(f);
+    assert_int_equal(services_done(&f->services, "POST", "/hook"), 0);
+    notify_pass(f, 8000);
+    notify_settle(f);
+    notify_expect(f, c, "sent|200|");
+}
+
 static void no_secret_is_ever_written_down(void **state)
 {
     static const char *const secrets[] = {"slackslackslackslack", "d2ViaG9vay1rZXktd2ViaG9v",
-                                          "glpat-0123456789abcdef", "webhook-key-webhook-key"};
+                                          "glpat-0123456789abcdef", "webhook-key-webhook-key",
+                                          "feishufeishu"};
     struct notify_fixture *f = *state;
     struct notify_alert a = notify_sample(7, 1, NOTIFY_OPEN);
     char *rows;
 
     notify_channel(f, "slack", "{}", SLACK);
+    notify_channel(f, "feishu", "{}", FEISHU);
     notify_channel(f, "webhook", "{}", HOOK);
     notify_tracker(f, "gitlab");
     notify_want(f, &(struct ticket_want){.key = "k", .title = "t", .body = "b"});
@@ -336,6 +360,11 @@ static void no_secret_is_ever_written_down(void **state)
     services_post(&f->services, "/_/fault",
                   "{\"match\":\"gitlab\",\"mode\":\"status\",\"status\":401,\"body\":{\"message\":"
                   "\"bad token glpat-0123456789abcdef\"}}");
+    /* the cut of a long message goes through the middle of it */
+    services_post(&f->services, "/_/fault",
+                  "{\"match\":\"/feishu\",\"mode\":\"status\",\"status\":200,\"body\":{\"code\":"
+                  "19001,\"msg\":\"param invalid: incoming webhook access token invalid, the "
+                  "token that was given reads: feishufeishufeishu\"}}");
     services_post(&f->services, "/_/fault", "{\"match\":\"hook\",\"mode\":\"redirect\"}");
     notify_hand_over(f, &a);
     notify_settle(f);
@@ -539,6 +568,7 @@ int main(void)
         T(a_certificate_must_be_one_that_is_trusted),
         T(what_stays_broken_is_dead_in_the_end_and_can_be_sent_again),
         T(messages_of_a_channel_keep_its_rate),
+        T(a_limit_without_an_end_is_waited_for_a_day),
         T(no_secret_is_ever_written_down),
         T(another_server_secret_is_told_from_a_fault_of_the_service),
         T(a_sender_that_died_is_followed_by_another),
