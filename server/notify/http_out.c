@@ -68,7 +68,8 @@ static uint32_t big32(const unsigned char *b)
 static enum net net_of6(const unsigned char b[16])
 {
     static const unsigned char zero[16], nat64[12] = {0, 0x64, 0xff, 0x9b},
-                                         aws[16] = {0xfd, 0, 0x0e, 0xc2, [15] = 0x54};
+                                         aws[8] = {0xfd, 0, 0x0e, 0xc2},
+                                         google[8] = {0xfd, 0x20, 0, 0xce};
     static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
 
     if (memcmp(b, mapped, 12) == 0 || memcmp(b, nat64, 12) == 0)
@@ -79,7 +80,7 @@ static enum net net_of6(const unsigned char b[16])
         return b[15] == 1 ? NET_LOOPBACK : NET_LOCAL;
     if (memcmp(b, zero, 12) == 0) /* IPv4-compatible, obsolete */
         return net_of4(big32(b + 12));
-    if (memcmp(b, aws, 8) == 0) /* fd00:ec2::254 */
+    if (memcmp(b, aws, 8) == 0 || memcmp(b, google, 8) == 0) /* fd00:ec2::254, fd20:ce::254 */
         return NET_LOCAL;
     if (b[0] == 0xfe && (b[1] & 0xc0) == 0x80)
         return NET_LOCAL;

@@ -154,6 +154,7 @@ static void reaches_only_the_networks_of_its_setting(void **state)
         {"100.100.100.200", REACH_ANY},
         {"192.0.0.192", REACH_ANY},
         {"fd00:ec2::254", REACH_ANY},
+        {"fd20:ce::254", REACH_ANY},
         {"fe80::1", REACH_ANY},
         {"0.0.0.0", REACH_ANY},
         {"::", REACH_ANY},
