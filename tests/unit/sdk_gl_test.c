@@ -15,8 +15,8 @@
 /* A GPU: timestamps stand in their queries at once, and are told when `done` says so. */
 static struct {
     uint64_t now_ns, stamp[NAMES + 1];
-    unsigned done;    /* queries with names up to this are there */
-    bool told_early;  /* a result was asked for that was not there: a real one would wait */
+    unsigned done;   /* queries with names up to this are there */
+    bool told_early; /* a result was asked for that was not there: a real one would wait */
     int disjoint, bits;
     unsigned counters; /* timestamps asked for */
 } gpu;
