@@ -4,7 +4,7 @@ import { ask, Problem, send, useGet, type Page } from '../lib/api';
 import { ago, bytes, num, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
-import { readMetrics, total, within, type Sample } from '../lib/metrics';
+import { readMetrics, total, within, type Sample } from '../lib/prometheus';
 import { Link } from '../lib/router';
 import { Badge, Card, Empty, Head, Loaded, Stat, Waiting } from '../ui/pieces';
 import { CheckCard } from '../ui/check';
