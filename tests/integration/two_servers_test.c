@@ -87,6 +87,7 @@ static int64_t offset_at(struct server *s, const char *path)
 
 static void an_upload_goes_back_and_forth_between_them(void **state)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
     struct pair *p = *state;
     char path[64];
 
@@ -94,7 +95,7 @@ static void an_upload_goes_back_and_forth_between_them(void **state)
     for (size_t at = 0; at < 26; at += 2) {
         struct server *now = at % 4 ? &p->b : p->a, *other = at % 4 ? p->a : &p->b;
 
-        assert_int_equal(patch(now, path, at, "abcdefghijklmnopqrstuvwxyz" + at, 2)->status, 204);
+        assert_int_equal(patch(now, path, at, &letters[at], 2)->status, 204);
         assert_int_equal(offset_at(other, path), (int64_t)at + 2);
     }
     assert_int_equal(pg_i64(p->a->conninfo,
