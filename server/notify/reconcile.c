@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MARKER_HEX 24
+#define PAGE_URL_MAX 2048
 
 struct ticket_row {
     int64_t ticket_id;
@@ -127,10 +128,19 @@ static bool make_text(struct step *p)
 
 /* Steps --------------------------------------------------------------------------------------- */
 
+/* A link of ours goes where the service says: not to "javascript:". */
+static const char *page_of(const struct ticket_seen *seen)
+{
+    bool page = seen->url &&
+                (strncmp(seen->url, "https://", 8) == 0 || strncmp(seen->url, "http://", 7) == 0);
+
+    return page && strlen(seen->url) <= PAGE_URL_MAX ? seen->url : "";
+}
+
 static bool store_filed(struct step *p, bool text_known)
 {
     return db_step(p, Q_TICKET_FILED,
-                   DB_ARGS(db_i64(p->t.ticket_id), db_text(p->seen.id), db_text(p->seen.url),
+                   DB_ARGS(db_i64(p->t.ticket_id), db_text(p->seen.id), db_text(page_of(&p->seen)),
                            text_known ? db_bytes(p->hash, sizeof p->hash) : db_null()));
 }
 
