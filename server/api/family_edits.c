@@ -114,16 +114,20 @@ static bool add(struct req *r, const struct wanted *w, int64_t *id, struct err *
                              "this family was merged or split already: undo that first")
                    : false;
     *id = row.id;
-    return audit(r, action, audit_json(w, row.id), err) && grouping_changed(r->db, r->who.app, err);
+    return audit(r, action, audit_json(w, row.id), err);
 }
 
-static bool keep(struct req *r, const struct wanted *w, struct err *err)
+typedef bool check_fn(struct req *r, const struct wanted *w, struct err *err);
+
+/* The first statement makes an app's edits wait for each other, so that what was checked holds. */
+static bool keep(struct req *r, const struct wanted *w, check_fn *check, struct err *err)
 {
     int64_t id;
 
     if (!db_begin(r->db, err))
         return false;
-    if (!add(r, w, &id, err) || !db_commit(r->db, err)) {
+    if (!grouping_changed(r->db, r->who.app, err) || !check(r, w, err) || !add(r, w, &id, err) ||
+        !db_commit(r->db, err)) {
         db_rollback(r->db);
         return false;
     }
@@ -189,7 +193,26 @@ bool family_merge(struct req *r, struct err *err)
     if (strlen(into) != 2 * FINGERPRINT_BYTES || !from_hex(into, FINGERPRINT_BYTES, w.target))
         return err_field(err, ERR_INVALID, "into", "must be %d hexadecimal digits",
                          2 * FINGERPRINT_BYTES);
-    return check_merge(r, &w, err) && keep(r, &w, err);
+    return keep(r, &w, check_merge, err);
+}
+
+static bool check_split(struct req *r, const struct wanted *w, struct err *err)
+{
+    struct check c;
+
+    if (!look_at(r, w->family, w->depth, &c, err))
+        return false;
+    if (c.kind < 0)
+        return err_set(err, ERR_NOT_FOUND, "no such family");
+    if (c.joined)
+        return err_set(err, ERR_CONFLICT, "others are merged into this family: undo that first");
+    if (w->depth <= c.depth)
+        return err_field(err, ERR_INVALID, "depth",
+                         "must be above %lld, where it is told apart now", (long long)c.depth);
+    if (c.parts < 2)
+        return err_field(err, ERR_CONFLICT, "depth",
+                         "makes nothing of it: its stacks are alike that deep");
+    return true;
 }
 
 bool family_split(struct req *r, struct err *err)
@@ -197,23 +220,10 @@ bool family_split(struct req *r, struct err *err)
     static const char *const members[] = {"depth", "note", NULL};
     static const struct range depths = {2, RULES_DEPTH_MAX, 0};
     struct wanted w = {.kind = "split"};
-    struct check c;
 
-    if (!req_param_id(r, 0, w.family, err) || !read_note(r, members, &w, err) ||
-        !json_get_i64(r->json, "depth", depths, true, &w.depth, err) ||
-        !look_at(r, w.family, w.depth, &c, err))
-        return false;
-    if (c.kind < 0)
-        return err_set(err, ERR_NOT_FOUND, "no such family");
-    if (c.joined)
-        return err_set(err, ERR_CONFLICT, "others are merged into this family: undo that first");
-    if (w.depth <= c.depth)
-        return err_field(err, ERR_INVALID, "depth",
-                         "must be above %lld, where it is told apart now", (long long)c.depth);
-    if (c.parts < 2)
-        return err_field(err, ERR_CONFLICT, "depth",
-                         "makes nothing of it: its stacks are alike that deep");
-    return keep(r, &w, err);
+    return req_param_id(r, 0, w.family, err) && read_note(r, members, &w, err) &&
+           json_get_i64(r->json, "depth", depths, true, &w.depth, err) &&
+           keep(r, &w, check_split, err);
 }
 
 bool family_edit_list(struct req *r, struct err *err)

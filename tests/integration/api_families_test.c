@@ -1,12 +1,15 @@
 #include "support/api.h"
 
+#include "server/db/db.h"
 #include "server/jobs/worker.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -455,6 +458,58 @@ static void families_are_merged_and_split_by_hand_and_back(void **state)
     free(after);
 }
 
+struct merging {
+    struct api *api;
+    char path[96], body[64];
+};
+
+static void *merge_alone(void *arg)
+{
+    struct merging *m = arg;
+
+    api_send(m->api, (struct api_call){.method = "POST",
+                                       .path = m->path,
+                                       .key = m->api->key[0][ROLE_ADMIN],
+                                       .body = m->body});
+    return NULL;
+}
+
+static void two_merges_at_once_make_no_ring(void **state)
+{
+    struct api *api = *state;
+    struct merging m = {.api = api};
+    char a[40], b[40];
+    struct err err;
+    struct db *db = db_open(api->conninfo, &err);
+    pthread_t other;
+    json_t *list;
+
+    assert_non_null(db);
+    PLAY(api, 1, "a", LOAD, RENDER);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    snprintf(a, sizeof a, "%s", api_text(item(list, 0), "id"));
+    snprintf(b, sizeof b, "%s", api_text(item(list, 1), "id"));
+
+    /* one that is under way: a into b */
+    char sql[512];
+    snprintf(sql, sizeof sql,
+             "BEGIN; INSERT INTO family_grouping AS g (app_id, version) SELECT app_id, 1 FROM "
+             "family WHERE family = '\\x%s' ON CONFLICT (app_id) DO UPDATE SET version = g.version "
+             "+ 1; INSERT INTO family_edit (app_id, kind, family, target, actor) SELECT app_id, "
+             "'merge', family, '\\x%s', 'somebody' FROM family WHERE family = '\\x%s'",
+             a, b, a);
+    assert_true(db_script(db, sql, &err));
+    snprintf(m.path, sizeof m.path, "/v1/families/%s/merge", b);
+    snprintf(m.body, sizeof m.body, "{\"into\": \"%s\"}", a);
+    assert_int_equal(pthread_create(&other, NULL, merge_alone, &m), 0);
+    usleep(300000);
+    assert_true(db_script(db, "COMMIT", &err));
+    pthread_join(other, NULL);
+    assert_int_equal(api->answer.status, 409);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM family_edit"), 1);
+    db_close(db);
+}
+
 static void a_family_is_split_at_a_greater_depth_and_joined_again(void **state)
 {
     struct api *api = *state;
@@ -795,6 +850,7 @@ int main(void)
         T(rules_name_owners_and_ignore_without_moving_a_count),
         T(another_depth_merges_and_its_undo_splits_again),
         T(families_are_merged_and_split_by_hand_and_back),
+        T(two_merges_at_once_make_no_ring),
         T(a_family_is_split_at_a_greater_depth_and_joined_again),
         T(suggests_families_that_a_lost_frame_parted),
         T(exports_flame_graphs_in_every_form),
