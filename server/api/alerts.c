@@ -259,6 +259,7 @@ bool alert_rules_put(struct req *r, struct err *err)
     int64_t n = 0;
 
     if (!read_rules(r, &rules, err) || !db_begin(r->db, err) ||
+        !db_exec(r->db, Q_ALERT_RULES_LOCK, DB_ARGS(db_i64(r->who.app)), err) ||
         !db_exec(r->db, Q_ALERT_RULES_CLEAR, DB_ARGS(db_i64(r->who.app)), err) ||
         !db_exec_n(r->db, Q_ALERT_RULES_PUT,
                    DB_ARGS(db_i64(r->who.app), db_i64s(rules.tier, rules.n),

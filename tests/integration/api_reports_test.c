@@ -2,12 +2,16 @@
 #include "support/job_fixture.h"
 #include "support/rollup_fill.h"
 
+#include "server/db/db.h"
+
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -225,6 +229,42 @@ static void obeys_thresholds(void **state)
     live(api, 1);
 }
 
+static void *put_rule(void *arg)
+{
+    struct api *api = arg;
+
+    api_send(api, (struct api_call){.method = "PUT",
+                                    .path = "/v1/alert-rules",
+                                    .key = api->key[0][ROLE_ADMIN],
+                                    .body = "{\"items\":[{\"tier\":2,\"theta\":0.5}]}"});
+    return NULL;
+}
+
+static void rules_written_at_once_are_not_mixed(void **state)
+{
+    struct api *api = *state;
+    struct err err;
+    struct db *db = db_open(api->conninfo, &err);
+    int64_t app = api->app[0];
+    char sql[256];
+    pthread_t other;
+
+    assert_non_null(db);
+    /* another's, under way */
+    snprintf(sql, sizeof sql,
+             "BEGIN; SELECT FROM app WHERE app_id = %lld FOR NO KEY UPDATE; INSERT INTO alert_rule "
+             "(app_id, tier, metric, theta, enabled) VALUES (%lld, 1, '', 0.4, true)",
+             (long long)app, (long long)app);
+    assert_true(db_script(db, sql, &err));
+    assert_int_equal(pthread_create(&other, NULL, put_rule, api), 0);
+    usleep(300000);
+    assert_true(db_script(db, "COMMIT", &err));
+    pthread_join(other, NULL);
+    assert_int_equal(api->answer.status, 200);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT sum(tier) FROM alert_rule"), 2);
+    db_close(db);
+}
+
 static void goes_through_its_states(void **state)
 {
     struct api *api = *state;
@@ -383,6 +423,7 @@ int main(void)
         TEST(opens_one_alert_where_the_build_is_worse),
         TEST(stays_quiet_where_nothing_changed),
         TEST(obeys_thresholds),
+        TEST(rules_written_at_once_are_not_mixed),
         TEST(goes_through_its_states),
         TEST(ends_alerts_of_builds_that_nobody_watches_any_more),
         TEST(makes_reports_and_health_checks_by_itself),
