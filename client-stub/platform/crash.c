@@ -136,11 +136,11 @@ static __attribute__((noinline)) void put_stack(struct fw_crash *c, int fd,
  */
 static bool has_room(void)
 {
-    char here;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0); /* a local may be kept elsewhere */
     stack_t s;
 
     return sigaltstack(NULL, &s) != 0 || !(s.ss_flags & SS_ONSTACK) ||
-           (uintptr_t)&here - (uintptr_t)s.ss_sp > UNWIND_ROOM;
+           here - (uintptr_t)s.ss_sp > UNWIND_ROOM;
 }
 
 static void record(struct fw_crash *c, int signal, const siginfo_t *info, const void *context)
