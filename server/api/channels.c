@@ -462,11 +462,12 @@ bool channel_delete(struct req *r, struct err *err)
 static bool add_test(struct req *r, int64_t channel, int64_t *delivery, struct err *err)
 {
     struct id_row row;
-    const char *body = body_canonical(
-        r, json_pack("{s:s, s:s, s:s}", "title", "Test message of Framewatch", "text",
-                     "Somebody asked for this message to see whether the channel works.", "url",
-                     r->ctx->public_url));
+    json_t *message = json_pack("{s:s, s:s, s:s}", "title", "Test message of Framewatch", "text",
+                                "Somebody asked for this message to see whether the channel works.",
+                                "url", r->ctx->public_url);
+    const char *body = message ? body_canonical(r, message) : NULL;
 
+    json_decref(message);
     if (!body)
         return out_of_memory(err);
     if (!db_one(r->db, Q_CHANNEL_TEST, DB_ARGS(db_i64(r->who.app), db_i64(channel), db_text(body)),

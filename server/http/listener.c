@@ -597,12 +597,12 @@ bool listener_start(struct http_server *s, struct err *err)
     return err_set(err, ERR_INTERNAL, "libmicrohttpd cannot start: %s", strerror(errno));
 }
 
+/* libmicrohttpd's threads may still know the socket: it stops listening now and goes with them. */
 void listener_quiesce(struct http_server *s)
 {
-    int fd = MHD_quiesce_daemon(s->daemon);
-
-    if (fd >= 0)
-        close(fd);
+    s->quiesced_fd = MHD_quiesce_daemon(s->daemon);
+    if (s->quiesced_fd >= 0)
+        shutdown(s->quiesced_fd, SHUT_RDWR);
 }
 
 void listener_stop(struct http_server *s)
@@ -610,4 +610,7 @@ void listener_stop(struct http_server *s)
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
     s->daemon = NULL;
+    if (s->quiesced_fd >= 0)
+        close(s->quiesced_fd);
+    s->quiesced_fd = -1;
 }

@@ -102,6 +102,7 @@ struct http_server *http_start(const struct http_config *config, struct err *err
         return NULL;
     }
     s->config = *config;
+    s->quiesced_fd = -1;
     pthread_mutex_init(&s->pool_lock, NULL);
     pthread_mutex_init(&s->peers_lock, NULL);
     pthread_mutex_init(&s->timer_lock, NULL);

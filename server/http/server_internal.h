@@ -9,6 +9,7 @@
 struct http_server {
     struct http_config config;
     struct MHD_Daemon *daemon;
+    int quiesced_fd; /* the listening socket once nothing is accepted any more; -1 before */
     unsigned port;
     struct routes routes;
     unsigned unmatched; /* metric of requests without a route */
