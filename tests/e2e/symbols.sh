@@ -84,7 +84,8 @@ build=$(api "/v1/sessions/$id" | jq -r .build.id)
 needs() { api "/v1/builds/$build/symbols" | jq -r --arg id "$debug_id" ".events_waiting, (.needs[] | select(.debug_id == \$id) | .state)" | paste -sd' '; }
 waiting=$(needs)
 check 'and the build says so' [ "${waiting#* }" = missing ]
-check 'with how many events wait' [ "${waiting% *}" -gt 0 ]
+some_wait() { waiting=$(needs) && [ "${waiting% *}" -gt 0 ]; }
+check 'with how many events wait' until_true 300 some_wait
 counters >"$work/counters.before"
 
 mv "$work/symbols/demo_game.whole" "$work/whole"
@@ -102,8 +103,8 @@ check 'no frame of the game waits any more' jq -e --arg id "$debug_id" \
     '[.symbols[].frames[] | select(.debug_id == $id and .status == "missing")] | length == 0' "$work/after.json"
 check 'functions of the hitches appear' jq -e \
     '[.symbols[].frames[] | select(.status == "symbolicated" and (.file // "" | endswith("hitches.c")) and .line > 0)] | length > 0' "$work/after.json"
-waiting=$(needs)
-check 'nothing waits for them' [ "$waiting" = '0 present' ]
+none_waits() { [ "$(needs)" = '0 present' ]; }
+check 'nothing waits for them' until_true 300 none_waits
 counters >"$work/counters.after"
 check 'no counter moved' cmp "$work/counters.before" "$work/counters.after"
 

@@ -151,6 +151,21 @@ static void a_frame_gives_at_most_eight_stacks(void **state)
     assert_int_equal(samples_on_desk(fx, began), FW_DESK_SAMPLES);
 }
 
+static void a_frame_that_was_long_before_stacks_were_wanted_gives_them(void **state)
+{
+    struct fixture *fx = *state;
+
+    atomic_store(&fx->dog.stacks, false);
+    uint64_t began = present(fx), before = atomic_load(&fx->dog.wakeups);
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS;
+         fw_now_ns() < until && atomic_load(&fx->dog.wakeups) < before + FW_DESK_SAMPLES + 2;)
+        nap();
+    assert_int_equal(samples_on_desk(fx, began), 0);
+    atomic_store(&fx->dog.stacks, true);
+    fw_waker_wake(&fx->dog.waker);
+    assert_true(work_until_sampled(fx, began, 2, nap));
+}
+
 static void short_frames_are_never_interrupted(void **state)
 {
     struct fixture *fx = *state;
@@ -297,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DOG_TEST(a_long_frame_gives_stacks_while_it_lasts),
         DOG_TEST(a_frame_gives_at_most_eight_stacks),
+        DOG_TEST(a_frame_that_was_long_before_stacks_were_wanted_gives_them),
         DOG_TEST(short_frames_are_never_interrupted),
         DOG_TEST(nothing_is_taken_in_the_background),
         DOG_TEST(a_frame_that_holds_the_loaders_lock_is_sampled),

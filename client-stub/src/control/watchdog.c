@@ -61,7 +61,8 @@ static bool too_late(const struct fw_watchdog *w, uint64_t began_ns)
     return present != began_ns && present <= w->capture.taken_ns;
 }
 
-static void take_stack(struct fw_watchdog *w, uint64_t began_ns, bool first)
+/* True if the frame has one stack more. */
+static bool take_stack(struct fw_watchdog *w, uint64_t began_ns, bool first)
 {
     struct fw_desk_sample sample;
 
@@ -71,16 +72,15 @@ static void take_stack(struct fw_watchdog *w, uint64_t began_ns, bool first)
         atomic_fetch_add(&w->failures, 1);
         if (fw_now_ns() - w->silent_since_ns > SILENT_NS)
             switch_off(w, "the main thread does not answer");
-        return;
+        return false;
     }
     if (too_late(w, began_ns))
-        return;
+        return false;
     if (first) /* only now: it takes longer than a short jank has left */
         fw_modules_refresh(&w->modules);
     sample.t_ns = w->capture.taken_ns;
     fill_sample(w, &sample);
-    if (sample.n)
-        fw_desk_add_sample(w->desk, began_ns, &sample);
+    return sample.n && fw_desk_add_sample(w->desk, began_ns, &sample);
 }
 
 static bool wants_stacks(struct fw_watchdog *w)
@@ -92,15 +92,18 @@ static bool wants_stacks(struct fw_watchdog *w)
 static void follow(struct fw_watchdog *w, uint64_t began_ns)
 {
     uint64_t step = atomic_load(&w->jank_stack_ms) * 1000000ull, began;
-    unsigned taken = 0;
+    unsigned taken = 0, looks = 0;
 
     atomic_store(&w->jank_ns, began_ns);
     fw_waker_wake(w->sampler);
     while (!atomic_load(&w->stop) && fw_hook_running_ns(w->hook, fw_now_ns(), &began) &&
            began == began_ns) {
-        if (taken++ < FW_DESK_SAMPLES && wants_stacks(w))
-            take_stack(w, began_ns, taken == 1);
-        wait_until(w, fw_now_ns() + (taken < FW_DESK_SAMPLES ? step : HUNG_NS));
+        bool wanted = wants_stacks(w); /* perhaps not yet: the session may still be starting */
+
+        looks++;
+        if (wanted && taken < FW_DESK_SAMPLES)
+            taken += take_stack(w, began_ns, taken == 0);
+        wait_until(w, fw_now_ns() + ((wanted ? taken : looks) < FW_DESK_SAMPLES ? step : HUNG_NS));
     }
 }
 
