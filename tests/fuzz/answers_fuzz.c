@@ -14,15 +14,11 @@
 
 #define MEMORY ((size_t)32 << 20)
 
-/* Under libFuzzer memory does not run out: what does not fit together then is a fault. Replayed,
- * memory may be made to run out, and the run ends without a word. */
+/* These words tell runs without memory from real faults. */
 static void unsound(void)
 {
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    fputs("answers: does not hold\n", stderr);
     abort();
-#else
-    exit(0);
-#endif
 }
 
 static struct {
