@@ -94,13 +94,18 @@ static bool is_free(int signal, struct sigaction *before)
 }
 
 /* A real-time signal nobody handles, from the upper end: libraries count from the lower. Emulators
- * take a handler for signals that they then refuse to send: so one is sent. */
+ * take a handler for signals that they then refuse to send: so one is sent. Not to an alternate
+ * stack: valgrind takes one that was given up for one that is there. */
 static bool take_signal(struct fw_capture *c, const struct sigaction *ours)
 {
+    struct sigaction probe = *ours;
+
+    probe.sa_flags &= ~SA_ONSTACK;
     for (c->signal = SIGRTMAX - 1; c->signal > SIGRTMIN; c->signal--) {
-        if (!is_free(c->signal, &c->before) || sigaction(c->signal, ours, NULL) != 0)
+        if (!is_free(c->signal, &c->before) || sigaction(c->signal, &probe, NULL) != 0)
             continue;
-        if (syscall(SYS_tgkill, getpid(), c->tid, c->signal) == 0)
+        if (syscall(SYS_tgkill, getpid(), c->tid, c->signal) == 0 &&
+            sigaction(c->signal, ours, NULL) == 0)
             return true;
         sigaction(c->signal, &c->before, NULL);
     }
