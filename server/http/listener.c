@@ -597,11 +597,12 @@ bool listener_start(struct http_server *s, struct err *err)
     return err_set(err, ERR_INTERNAL, "libmicrohttpd cannot start: %s", strerror(errno));
 }
 
-/* libmicrohttpd's threads may still know the socket: it stops listening now and goes with them. */
+/* libmicrohttpd's threads may still know the socket: it stops listening now and goes with them. An
+ * inherited one goes on listening, for the server that comes after this one. */
 void listener_quiesce(struct http_server *s)
 {
     s->quiesced_fd = MHD_quiesce_daemon(s->daemon);
-    if (s->quiesced_fd >= 0)
+    if (s->quiesced_fd >= 0 && s->config.listen_fd < 0)
         shutdown(s->quiesced_fd, SHUT_RDWR);
 }
 
