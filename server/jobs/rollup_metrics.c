@@ -76,7 +76,7 @@ static bool change_install(struct db *db, int64_t shard, struct install_change *
     struct db_args key = install_key(shard, c->key, v);
     struct stored_sums stored;
     struct contribution away;
-    struct bytes sums;
+    struct bytes sums = {0};
     struct buf text;
 
     if (!db_exec(db, Q_INSTALL_MAKE, key, err) ||
