@@ -74,10 +74,23 @@ static bool read_line(struct csv *c, struct reading *r, struct err *err)
     while (!done) {
         int ch = getc(c->in);
 
-        if (r->at >= end || !take(r, ch, &done))
+        if (r->at >= end || !ch || !take(r, ch, &done))
             return err_set(err, ERR_INVALID, "line %zu is no CSV, or too long", c->line);
+        c->breaks += ch == '\n';
     }
     return true;
+}
+
+/* Spreadsheets begin UTF-8 with it. False: something like it, which no text begins with. */
+static bool skip_byte_order_mark(struct csv *c)
+{
+    int ch = getc(c->in);
+
+    if (ch != 0xef) {
+        ungetc(ch, c->in);
+        return true;
+    }
+    return getc(c->in) == 0xbb && getc(c->in) == 0xbf;
 }
 
 bool csv_next(struct csv *c, struct csv_row *row, struct err *err)
@@ -86,13 +99,15 @@ bool csv_next(struct csv *c, struct csv_row *row, struct err *err)
 
     if (!row->text && !(row->text = malloc(CSV_LINE_MAX)))
         return err_set(err, ERR_INTERNAL, "out of memory");
+    if (!c->line && !skip_byte_order_mark(c))
+        return err_set(err, ERR_INVALID, "line 1 is no CSV in UTF-8");
     do {
         int ch = getc(c->in);
 
         if (ch == EOF)
-            return false;
+            return ferror(c->in) ? err_set(err, ERR_INVALID, "the file cannot be read") : false;
         ungetc(ch, c->in);
-        c->line++;
+        c->line = c->breaks + 1;
         if (!read_line(c, &r, err))
             return false;
     } while (row->n == 1 && !*row->field[0]);

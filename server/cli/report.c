@@ -43,6 +43,15 @@ static void put_change(const struct term *t, const json_t *figure)
     term_put(t, low > 0 ? STYLE_RED : high < 0 ? STYLE_GREEN : STYLE_PLAIN, text);
 }
 
+/* A figure in its unit; "–" where there is none. */
+static void put_figure(const struct term *t, const json_t *value)
+{
+    if (json_is_number(value))
+        fprintf(t->out, "%10.4g", json_number_value(value));
+    else
+        fputs("         –", t->out);
+}
+
 static bool shown(const struct report_options *o, const json_t *metric)
 {
     return o->all || json_is_true(json_object_get(metric, "watched"));
@@ -70,11 +79,14 @@ static void put_slice(const struct term *t, const struct report_options *o, cons
             continue;
         fputs("  ", t->out);
         term_cell(t, string(metric, "name"), 18);
-        fprintf(t->out, "%10.4g ", json_number_value(json_object_get(f, "value")));
+        put_figure(t, json_object_get(f, "value"));
+        fputc(' ', t->out);
         term_cell(t, string(metric, "unit"), 12);
-        if (json_is_number(json_object_get(f, "baseline")))
-            fprintf(t->out, " was %10.4g", json_number_value(json_object_get(f, "baseline")));
-        put_change(t, f);
+        if (json_object_get(f, "baseline")) {
+            fputs(" was ", t->out);
+            put_figure(t, json_object_get(f, "baseline"));
+            put_change(t, f);
+        }
         fputc('\n', t->out);
     }
 }

@@ -55,6 +55,10 @@ static void put_model(const struct term *t, const json_t *m)
     term_cell(t, string(m, "manufacturer"), 12);
     term_cell(t, string(m, "model"), 20);
     term_cell(t, string(m, "soc"), 12);
+    if (!json_is_number(json_object_get(m, "p90_ms"))) {
+        fputs(" not fitted yet\n", t->out);
+        return;
+    }
     fprintf(t->out, " %6.2f ms (hardware says %6.2f, weight of its %lld sessions %.2f)\n",
             json_number_value(json_object_get(m, "p90_ms")),
             json_number_value(json_object_get(m, "prior_ms")), (long long)number(m, "sessions"),
@@ -67,6 +71,22 @@ static void put_model(const struct term *t, const json_t *m)
         fprintf(t->out, " %+.1f %%", 100 * expm1(json_number_value(part)));
     }
     fputc('\n', t->out);
+}
+
+/* `path` asks for the first page. */
+static bool models_page(struct client *c, const char *path, const char **cursor, json_t **page,
+                        struct err *err)
+{
+    const struct term t = term_on(stdout, 0);
+    char on[2560];
+    json_t *out, *item;
+    size_t i;
+
+    snprintf(on, sizeof on, "%s%s%.400s", path, *cursor ? "&cursor=" : "", *cursor ? *cursor : "");
+    if (!client_get(c, on, &out, err))
+        return false;
+    json_array_foreach(json_object_get(out, "items"), i, item) put_model(&t, item);
+    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
 }
 
 static int tiers_models(int argc, char **argv)
@@ -83,12 +103,11 @@ static int tiers_models(int argc, char **argv)
         options,
         0,
         1};
-    const struct term t = term_on(stdout, 0);
     struct cli_args args;
     struct err err = {0};
     char path[2048] = "/v1/tiers/models?limit=200";
-    json_t *out = NULL, *item;
-    size_t i;
+    const char *cursor = NULL;
+    json_t *page = NULL;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
@@ -105,14 +124,14 @@ static int tiers_models(int argc, char **argv)
     free(of);
 
     struct client *c = client_open(&client, &err);
-    bool ok = c && client_get(c, path, &out, &err);
+    bool ok = c != NULL;
 
+    do
+        ok = ok && models_page(c, path, &cursor, &page, &err);
+    while (ok && cursor);
+    json_decref(page);
     client_close(c);
-    if (!ok)
-        return cli_fail(&err);
-    json_array_foreach(json_object_get(out, "items"), i, item) put_model(&t, item);
-    json_decref(out);
-    return CLI_OK;
+    return ok ? CLI_OK : cli_fail(&err);
 }
 
 /* Import --------------------------------------------------------------------------------------- */
@@ -131,7 +150,8 @@ static bool set_field(json_t *line, const char *name, const char *value, struct 
     v = strtoll(value, &end, 10);
     if (*end || errno || v < 0)
         return err_set(err, ERR_INVALID, "%s: %.40s is no whole number", name, value);
-    return json_object_set_new(line, name, json_integer(v)) == 0;
+    return json_object_set_new(line, name, json_integer(v)) == 0 ||
+           err_set(err, ERR_INVALID, "a name in the header is no UTF-8");
 }
 
 static json_t *line_json(const struct csv_row *head, const struct csv_row *row, struct err *err)
@@ -169,8 +189,6 @@ static bool send_file(struct client *c, FILE *in, size_t *sent, struct err *err)
     bool ok = csv_next(&csv, &head, err) ||
               (err->code == ERR_NONE && err_set(err, ERR_INVALID, "the file is empty"));
 
-    if (ok && strncmp(head.field[0], "\xEF\xBB\xBF", 3) == 0)
-        head.field[0] += 3; /* spreadsheets begin UTF-8 so */
     while (ok && csv_next(&csv, &row, err)) {
         json_t *line = line_json(&head, &row, err);
 

@@ -14,11 +14,19 @@ static const char *text_of(const json_t *object, const char *name)
 
 /* CSV ------------------------------------------------------------------------------------------ */
 
-/* Quoted; a text that a spreadsheet would take for a formula begins with an apostrophe. */
+/* What a spreadsheet would take for a formula; wide forms of the signs count where Japanese is set.
+ */
+static bool is_formula(const char *text)
+{
+    return (*text && strchr("=+-@\t\r\n", *text)) ||
+           (strncmp(text, "\xef\xbc", 2) == 0 && text[2] && strchr("\x8b\x8d\x9d\xa0", text[2]));
+}
+
+/* Quoted; a formula begins with an apostrophe, so that it is shown as text. */
 static void csv_text(struct buf *out, const char *text)
 {
     buf_byte(out, '"');
-    if (strchr("=+-@\t\r", *text) && *text)
+    if (is_formula(text))
         buf_byte(out, '\'');
     for (; *text; text++) {
         if (*text == '"')

@@ -344,6 +344,77 @@ static void makes_reports_and_health_checks_by_itself(void **state)
     api_get(api, 1, ROLE_READ, 404, "/v1/health-check");
 }
 
+/* Rows of single installs by build: of what it showed, and of its expectation's pasts. */
+static int64_t installs_kept(struct api *api, int64_t of)
+{
+    return pg_i64(api->conninfo,
+                  "SELECT (SELECT count(*) FROM install_build WHERE build_id = %lld) + "
+                  "(SELECT count(*) FROM expectation_past WHERE build_id = %lld)",
+                  (long long)of, (long long)of);
+}
+
+/* A build of that age, with a row of each kind; with a session or none. */
+static int64_t lone_build(struct api *api, unsigned app, int code, int days, bool session)
+{
+    int64_t id = pg_i64(api->conninfo,
+                        "INSERT INTO build (app_id, platform, version_name, version_code, "
+                        "registered, created_at) VALUES (%lld, 'android', '2', %d, true, "
+                        "now() - interval '%d days') RETURNING build_id",
+                        (long long)api->app[app], code, days);
+    long long shard = (long long)api->app[app] * 64 + code % 64;
+
+    pg_sql(
+        api->conninfo,
+        "INSERT INTO expectation (build_id, baseline_id, app_id, frozen_at, base_from, sessions, "
+        "phase) VALUES (%lld, %lld, %lld, now(), '-infinity', 1000, 'done');"
+        "INSERT INTO install_build (shard, build_id, tier, install_hash, sums) "
+        "VALUES (%lld, %lld, 1, '\\x01', '');"
+        "INSERT INTO expectation_past (build_id, shard, install_hash, tier, sums) "
+        "VALUES (%lld, %lld, '\\x01', 1, '')",
+        (long long)id, (long long)id, (long long)api->app[app], shard, (long long)id, (long long)id,
+        shard);
+    if (session) {
+        char played[33];
+
+        api_play(api, app, (uint64_t)code, 5, played);
+        pg_sql(api->conninfo, "UPDATE session SET build_id = %lld WHERE session_id = '%s'",
+               (long long)id, played);
+    }
+    assert_int_equal(installs_kept(api, id), 2);
+    return id;
+}
+
+static void forgets_single_installs_with_the_last_session_of_an_old_build(void **state)
+{
+    struct api *api = *state;
+    const int old = 20000;
+    int64_t over = lone_build(api, 0, 101, old, false), played = lone_build(api, 0, 102, old, true),
+            young = lone_build(api, 0, 103, 1, false), other = lone_build(api, 1, 104, old, false);
+
+    fill(api, 3000, 0, 0, 0);
+
+    int64_t filled = installs_kept(api, baseline), rows;
+
+    rows = pg_i64(api->conninfo, "SELECT count(*) FROM metric_rollup");
+    run_kind(api, "expect");
+    assert_int_equal(installs_kept(api, over), 0);
+    assert_int_equal(installs_kept(api, played), 2);
+    assert_int_equal(installs_kept(api, young), 2);
+    assert_int_equal(installs_kept(api, other), 2); /* another app's, whose own job forgets */
+    assert_int_equal(installs_kept(api, baseline), filled);
+    pg_sql(api->conninfo,
+           "UPDATE build SET created_at = now() - interval '20000 days' "
+           "WHERE build_id = %lld",
+           (long long)baseline);
+    run_kind(api, "expect");
+    assert_int_equal(installs_kept(api, baseline), 0);
+    /* sums over installs stay */
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM metric_rollup"), rows);
+    pg_sql(api->conninfo, "DELETE FROM session");
+    run_kind(api, "expect");
+    assert_int_equal(installs_kept(api, played), 0);
+}
+
 static void lists_tiers_and_takes_a_catalogue(void **state)
 {
     struct api *api = *state;
@@ -427,6 +498,7 @@ int main(void)
         TEST(goes_through_its_states),
         TEST(ends_alerts_of_builds_that_nobody_watches_any_more),
         TEST(makes_reports_and_health_checks_by_itself),
+        TEST(forgets_single_installs_with_the_last_session_of_an_old_build),
         TEST(lists_tiers_and_takes_a_catalogue),
         TEST(shows_where_on_a_map_players_jank),
     };
