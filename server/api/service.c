@@ -4,8 +4,8 @@
 #include "server/api/session_rows.h"
 
 #include "openapi.h"
+#include "server/common/clock.h"
 #include "server/db/migrate.h"
-#include "server/http/clock.h"
 #include "server/http/context.h"
 #include "server/http/metrics.h"
 #include "server/jobs/worker.h"

@@ -12,6 +12,7 @@
 #include "client-stub/src/report/tus.h"
 
 #include "base/digest.h"
+#include "server/common/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -178,19 +179,11 @@ static void *work(void *arg)
     return NULL;
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void show_progress(const struct run *r, double begin)
+static void show_progress(const struct run *r, int64_t begin_us)
 {
     static const char bar[] = "########################################";
     const unsigned long long done = atomic_load(&r->done);
-    const double seconds = now_s() - begin;
+    const double seconds = (double)(now_us() - begin_us) / 1e6;
     const int filled = (int)(done * 40 / r->config.sessions);
 
     fprintf(stderr, "\r[%-40.*s] %llu/%llu sessions, %.0f/s ", filled, bar, done,
@@ -198,17 +191,17 @@ static void show_progress(const struct run *r, double begin)
     fflush(stderr);
 }
 
-static void wait_for_workers(struct run *r, double begin)
+static void wait_for_workers(struct run *r, int64_t begin_us)
 {
     const bool terminal = isatty(STDERR_FILENO);
     const struct timespec pause = {0, 100000000};
 
     while (terminal && atomic_load(&r->running) > 0) {
-        show_progress(r, begin);
+        show_progress(r, begin_us);
         nanosleep(&pause, NULL);
     }
     if (terminal) {
-        show_progress(r, begin);
+        show_progress(r, begin_us);
         fputc('\n', stderr);
     }
 }
@@ -237,11 +230,11 @@ static bool start_workers(struct run *r, struct worker *workers, size_t n)
 static int send_all(struct run *r, size_t threads)
 {
     struct worker *workers = calloc(threads, sizeof *workers);
-    const double begin = now_s();
+    const int64_t begin_us = now_us();
     const bool started = workers && start_workers(r, workers, threads);
 
     if (started)
-        wait_for_workers(r, begin);
+        wait_for_workers(r, begin_us);
     for (size_t i = 0; workers && i < threads; i++) {
         if (workers[i].started)
             pthread_join(workers[i].thread, NULL);
@@ -249,7 +242,7 @@ static int send_all(struct run *r, size_t threads)
     }
     free(workers);
 
-    const double seconds = now_s() - begin;
+    const double seconds = (double)(now_us() - begin_us) / 1e6;
     const unsigned long long done = atomic_load(&r->done), failed = atomic_load(&r->failed);
 
     fprintf(r->print_ids ? stderr : stdout,

@@ -1,10 +1,9 @@
+#include "server/common/clock.h"
 #include "server/db/db.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct db_pool {
     char *conninfo;
@@ -17,7 +16,6 @@ struct db_pool {
 struct db_pool *db_pool_new(const char *conninfo, unsigned size, struct err *err)
 {
     struct db_pool *p = calloc(1, sizeof *p + size * sizeof *p->rest);
-    pthread_condattr_t attr;
 
     if (p)
         p->conninfo = strdup(conninfo);
@@ -28,10 +26,7 @@ struct db_pool *db_pool_new(const char *conninfo, unsigned size, struct err *err
     }
     p->size = size;
     pthread_mutex_init(&p->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->returned, &attr);
-    pthread_condattr_destroy(&attr);
+    monotonic_cond_init(&p->returned);
     return p;
 }
 
@@ -59,23 +54,9 @@ static struct db *take(struct db_pool *p, bool *open_new)
     return NULL;
 }
 
-static struct timespec deadline_in(unsigned ms)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return t;
-}
-
 struct db *db_borrow(struct db_pool *p, unsigned timeout_ms, struct err *err)
 {
-    struct timespec deadline = deadline_in(timeout_ms);
+    struct timespec deadline = monotonic_in(timeout_ms);
     bool open_new;
     struct db *db;
 

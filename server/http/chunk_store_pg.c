@@ -1,6 +1,6 @@
 #include "server/http/chunk_store.h"
 
-#include "server/http/clock.h"
+#include "server/common/clock.h"
 #include "server/http/log.h"
 #include "server/http/metrics.h"
 #include "server/http/upload_state.h"

@@ -1,6 +1,6 @@
 #include "server/http/exchange.h"
 
-#include "server/http/clock.h"
+#include "server/common/clock.h"
 #include "server/http/login.h"
 #include "server/http/server_internal.h"
 

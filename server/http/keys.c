@@ -1,6 +1,6 @@
 #include "server/http/keys.h"
 
-#include "server/http/clock.h"
+#include "server/common/clock.h"
 #include "server/http/metrics.h"
 
 #include <pthread.h>

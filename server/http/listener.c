@@ -1,4 +1,4 @@
-#include "server/http/clock.h"
+#include "server/common/clock.h"
 #include "server/http/server_internal.h"
 
 #include <arpa/inet.h>
@@ -406,29 +406,29 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *conn, const 
 
 static void log_request(struct exchange *x, enum MHD_RequestTerminationCode how)
 {
-    struct log_line l;
+    struct logfmt l;
     int64_t us = now_us() - x->started_us;
 
     metric_request(x->match.route ? x->match.metric : x->server->unmatched, x->status, us);
     if (!log_on(LOG_INFO))
         return;
     log_begin(&l, LOG_INFO, "request");
-    log_text(&l, "id", x->request_id);
-    log_text(&l, "method", x->method ? x->method : "-");
-    log_text(&l, "route", x->match.route ? x->match.route->name : "-");
-    log_text(&l, "path", x->uri.path ? x->uri.path : "-");
-    log_i64(&l, "status", x->status);
-    log_ms(&l, "ms", us);
-    log_i64(&l, "in", (int64_t)x->received);
-    log_i64(&l, "out", (int64_t)x->reply_bytes);
+    logfmt_text(&l, "id", x->request_id);
+    logfmt_text(&l, "method", x->method ? x->method : "-");
+    logfmt_text(&l, "route", x->match.route ? x->match.route->name : "-");
+    logfmt_text(&l, "path", x->uri.path ? x->uri.path : "-");
+    logfmt_i64(&l, "status", x->status);
+    logfmt_ms(&l, "ms", us);
+    logfmt_i64(&l, "in", (int64_t)x->received);
+    logfmt_i64(&l, "out", (int64_t)x->reply_bytes);
     if (x->who.role != ROLE_NONE) {
-        log_i64(&l, "app", x->who.app);
-        log_text(&l, "key", x->who.hint);
+        logfmt_i64(&l, "app", x->who.app);
+        logfmt_text(&l, "key", x->who.hint);
     }
     if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
-        log_text(&l, "end", "broken");
+        logfmt_text(&l, "end", "broken");
     if (x->error[0])
-        log_text(&l, "error", x->error);
+        logfmt_text(&l, "error", x->error);
     log_end(&l);
 }
 
@@ -491,10 +491,10 @@ static void on_mhd_log(void *cls, const char *fmt, va_list ap)
     vsnprintf(text, sizeof text, fmt, ap);
     text[strcspn(text, "\n")] = '\0';
 
-    struct log_line l;
+    struct logfmt l;
 
     log_begin(&l, LOG_DEBUG, "http");
-    log_text(&l, "text", text);
+    logfmt_text(&l, "text", text);
     log_end(&l);
 }
 

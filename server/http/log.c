@@ -1,6 +1,6 @@
 #include "server/http/log.h"
 
-#include "server/http/clock.h"
+#include "server/common/clock.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -89,7 +89,6 @@ static void *write_lines(void *unused)
 
 bool log_open(int fd, enum log_level level, struct err *err)
 {
-    pthread_condattr_t attr;
 
     log_state.filling = malloc(BUFFER_BYTES);
     log_state.writing = malloc(BUFFER_BYTES);
@@ -97,10 +96,7 @@ bool log_open(int fd, enum log_level level, struct err *err)
     log_state.len = 0;
     log_state.stopping = false;
     atomic_store(&log_state.level, (int)level);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&log_state.wake, &attr);
-    pthread_condattr_destroy(&attr);
+    monotonic_cond_init(&log_state.wake);
     if (!log_state.filling || !log_state.writing ||
         pthread_create(&log_state.thread, NULL, write_lines, NULL) != 0) {
         free(log_state.filling);
@@ -136,72 +132,11 @@ uint64_t log_dropped(void)
     return atomic_load(&log_state.dropped);
 }
 
-static void put(struct log_line *l, const char *text, size_t n)
-{
-    size_t room = sizeof l->text - 1 - l->len; /* the newline always fits */
-
-    if (n > room)
-        n = room;
-    memcpy(l->text + l->len, text, n);
-    l->len += n;
-}
-
-static void put_text(struct log_line *l, const char *text)
-{
-    put(l, text, strlen(text));
-}
-
-static bool plain(const char *value)
-{
-    if (!*value)
-        return false;
-    for (; *value; value++)
-        if ((unsigned char)*value <= ' ' || *value == '"' || *value == '=' || *value == '\\' ||
-            (unsigned char)*value >= 0x7f)
-            return false;
-    return true;
-}
-
-static void put_quoted(struct log_line *l, const char *value)
-{
-    put(l, "\"", 1);
-    for (; *value; value++) {
-        char escaped[8];
-        unsigned char c = (unsigned char)*value;
-
-        if (c == '"' || c == '\\')
-            put(l, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\%c", c));
-        else if (c < ' ' || c == 0x7f)
-            put(l, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", c));
-        else
-            put(l, value, 1);
-    }
-    put(l, "\"", 1);
-}
-
-static void put_value(struct log_line *l, const char *value)
-{
-    if (plain(value))
-        put_text(l, value);
-    else
-        put_quoted(l, value);
-}
-
-static void put_digits(struct log_line *l, uint64_t v, unsigned at_least)
-{
-    char text[24];
-    size_t at = sizeof text;
-
-    do
-        text[--at] = (char)('0' + v % 10);
-    while ((v /= 10) || sizeof text - at < at_least);
-    put(l, text + at, sizeof text - at);
-}
-
-static void put_time(struct log_line *l)
+static void put_time(struct logfmt *l)
 {
     static _Thread_local time_t second;
-    static _Thread_local char text[24]; /* of that second */
+    static _Thread_local char text[32]; /* of that second */
+    enum { MS_AT = sizeof "2000-01-01T00:00:00." - 1 };
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
@@ -209,60 +144,27 @@ static void put_time(struct log_line *l)
         struct tm utc;
 
         gmtime_r(&now.tv_sec, &utc);
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S.000Z", &utc);
         second = now.tv_sec;
     }
-    put_text(l, text);
-    put(l, ".", 1);
-    put_digits(l, (uint64_t)now.tv_nsec / 1000000, 3);
-    put(l, "Z", 1);
+    for (long ms = now.tv_nsec / 1000000, i = 2; i >= 0; i--, ms /= 10)
+        text[MS_AT + i] = (char)('0' + ms % 10);
+    logfmt_text(l, "ts", text);
 }
 
-void log_begin(struct log_line *l, enum log_level level, const char *msg)
+void log_begin(struct logfmt *l, enum log_level level, const char *msg)
 {
     static const char *const name[] = {"error", "warn", "info", "debug"};
 
     l->len = 0;
-    put_text(l, "ts=");
     put_time(l);
-    put_text(l, " level=");
-    put_text(l, name[level]);
-    put_text(l, " msg=");
-    put_value(l, msg);
+    logfmt_text(l, "level", name[level]);
+    logfmt_text(l, "msg", msg);
 }
 
-static void put_name(struct log_line *l, const char *name)
+void log_end(struct logfmt *l)
 {
-    put(l, " ", 1);
-    put_text(l, name);
-    put(l, "=", 1);
-}
-
-void log_text(struct log_line *l, const char *name, const char *value)
-{
-    put_name(l, name);
-    put_value(l, value);
-}
-
-void log_i64(struct log_line *l, const char *name, int64_t value)
-{
-    put_name(l, name);
-    if (value < 0)
-        put(l, "-", 1);
-    put_digits(l, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 1);
-}
-
-void log_ms(struct log_line *l, const char *name, int64_t us)
-{
-    put_name(l, name);
-    put_digits(l, (uint64_t)us / 1000, 1);
-    put(l, ".", 1);
-    put_digits(l, (uint64_t)us % 1000, 3);
-}
-
-void log_end(struct log_line *l)
-{
-    l->text[l->len++] = '\n';
+    l->text[l->len++] = '\n'; /* in place of the NUL */
     if (!atomic_load(&log_state.open)) {
         write_all(STDERR_FILENO, l->text, l->len);
         return;
@@ -281,8 +183,8 @@ void log_end(struct log_line *l)
 
 void log_fields(enum log_level level, const char *msg, const char *fmt, ...)
 {
-    struct log_line l;
-    char fields[LOG_LINE_BYTES];
+    struct logfmt l;
+    char fields[LOGFMT_BYTES];
     va_list ap;
 
     if (!log_on(level))
@@ -291,24 +193,23 @@ void log_fields(enum log_level level, const char *msg, const char *fmt, ...)
     vsnprintf(fields, sizeof fields, fmt, ap);
     va_end(ap);
     log_begin(&l, level, msg);
-    put(&l, " ", 1);
-    put_text(&l, fields);
+    logfmt_fields(&l, fields);
     log_end(&l);
 }
 
 static void log_err_held(enum log_level level, const char *msg, const struct err *err,
                          uint64_t held)
 {
-    struct log_line l;
+    struct logfmt l;
 
     if (!log_on(level))
         return;
     log_begin(&l, level, msg);
     if (err->field[0])
-        log_text(&l, "field", err->field);
-    log_text(&l, "error", err->text);
+        logfmt_text(&l, "field", err->field);
+    logfmt_text(&l, "error", err->text);
     if (held)
-        log_i64(&l, "held_back", (int64_t)held);
+        logfmt_i64(&l, "held_back", (int64_t)held);
     log_end(&l);
 }
 

@@ -8,8 +8,8 @@
  */
 #pragma once
 #include "base/err.h"
+#include "server/common/logfmt.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
@@ -19,18 +19,9 @@ void log_close(void); /* writes what is left */
 bool log_on(enum log_level level);
 uint64_t log_dropped(void); /* lines, since start */
 
-/* One line: log_begin, fields, log_end. Values are quoted where logfmt wants it; a line that is too
- * long loses its end. */
-#define LOG_LINE_BYTES 1024
-struct log_line {
-    size_t len;
-    char text[LOG_LINE_BYTES];
-};
-void log_begin(struct log_line *l, enum log_level level, const char *msg);
-void log_text(struct log_line *l, const char *name, const char *value);
-void log_i64(struct log_line *l, const char *name, int64_t value);
-void log_ms(struct log_line *l, const char *name, int64_t us); /* as 12.345 */
-void log_end(struct log_line *l);
+/* One line: log_begin, fields, log_end. */
+void log_begin(struct logfmt *l, enum log_level level, const char *msg);
+void log_end(struct logfmt *l);
 
 /* A line whose fields are already logfmt. */
 void log_fields(enum log_level level, const char *msg, const char *fmt, ...) PRINTF_LIKE(3, 4);

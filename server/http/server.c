@@ -1,6 +1,6 @@
 #include "server/http/server.h"
 
-#include "server/http/clock.h"
+#include "server/common/clock.h"
 #include "server/http/server_internal.h"
 
 #include <stdio.h>
@@ -95,7 +95,6 @@ static void free_parts(struct http_server *s)
 struct http_server *http_start(const struct http_config *config, struct err *err)
 {
     struct http_server *s = calloc(1, sizeof *s);
-    pthread_condattr_t attr;
 
     if (!s) {
         err_set(err, ERR_INTERNAL, "out of memory");
@@ -106,11 +105,8 @@ struct http_server *http_start(const struct http_config *config, struct err *err
     pthread_mutex_init(&s->pool_lock, NULL);
     pthread_mutex_init(&s->peers_lock, NULL);
     pthread_mutex_init(&s->timer_lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->timer_wake, &attr);
-    pthread_cond_init(&s->emptied, &attr);
-    pthread_condattr_destroy(&attr);
+    monotonic_cond_init(&s->timer_wake);
+    monotonic_cond_init(&s->emptied);
     if (getrandom(&s->id_seed, sizeof s->id_seed, 0) != sizeof s->id_seed)
         s->id_seed = (uint64_t)now_us();
     if (start_parts(s, err))

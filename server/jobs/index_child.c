@@ -1,5 +1,6 @@
 #include "server/jobs/index_child.h"
 
+#include "server/common/clock.h"
 #include "server/jobs/index_file.h"
 
 #include <errno.h>
@@ -39,14 +40,6 @@ const char *index_end_reason(enum index_end end)
     static const char *const name[] = {"", "index_time", "index_memory", "index_crash"};
 
     return name[end];
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static bool limit(int what, int64_t value)

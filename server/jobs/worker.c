@@ -1,15 +1,15 @@
 #include "server/jobs/worker.h"
 
 #include "base/digest.h"
+#include "server/common/clock.h"
+#include "server/common/logfmt.h"
 #include "server/jobs/job_run.h"
 #include "server/jobs/schedule.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MAX_THREADS 64
 #define CLAIM_BYTES 4096
@@ -67,51 +67,38 @@ struct worker_config worker_config_default(const char *conninfo)
     };
 }
 
-static int64_t now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* Logs ---------------------------------------------------------------------------------------- */
-
-static void put_quoted(char *out, size_t size, const char *text)
-{
-    size_t n = 0;
-
-    for (; *text && n + 2 < size; text++)
-        out[n++] = *text == '"' || *text == '\\' ? '\'' : (unsigned char)*text < ' ' ? ' ' : *text;
-    out[n] = '\0';
-}
 
 static void log_job(const struct worker *w, const struct job *job, const char *outcome,
                     int64_t started_us, const char *why)
 {
-    char line[640], ref[33], quoted[256];
+    struct logfmt line = {0};
+    char ref[33];
 
     if (!w->config.log)
         return;
     to_hex(job->ref.at, 16, ref);
-    put_quoted(quoted, sizeof quoted, why);
-    snprintf(line, sizeof line,
-             "job=%lld kind=%s app=%lld ref=%s attempt=%lld outcome=%s us=%lld%s%s%s",
-             (long long)job->job_id, job->kind, (long long)job->app_id, ref,
-             (long long)job->attempts, outcome, (long long)(now_us() - started_us),
-             *why ? " error=\"" : "", quoted, *why ? "\"" : "");
-    w->config.log(w->config.log_user, line);
+    logfmt_i64(&line, "job", job->job_id);
+    logfmt_text(&line, "kind", job->kind);
+    logfmt_i64(&line, "app", job->app_id);
+    logfmt_text(&line, "ref", ref);
+    logfmt_i64(&line, "attempt", job->attempts);
+    logfmt_text(&line, "outcome", outcome);
+    logfmt_i64(&line, "us", now_us() - started_us);
+    if (*why)
+        logfmt_text(&line, "error", why);
+    w->config.log(w->config.log_user, line.text);
 }
 
 static void log_trouble(const struct worker *w, const char *what, const char *why)
 {
-    char line[400], quoted[256];
+    struct logfmt line = {0};
 
     if (!w->config.log)
         return;
-    put_quoted(quoted, sizeof quoted, why);
-    snprintf(line, sizeof line, "%s error=\"%s\"", what, quoted);
-    w->config.log(w->config.log_user, line);
+    logfmt_text(&line, "trouble", what);
+    logfmt_text(&line, "error", why);
+    w->config.log(w->config.log_user, line.text);
 }
 
 /* One job ------------------------------------------------------------------------------------- */
@@ -275,13 +262,6 @@ static bool lane_step(struct lane *lane, bool *found, struct err *err)
 }
 
 /* Threads ------------------------------------------------------------------------------------- */
-
-static struct timespec monotonic_in(int64_t ms)
-{
-    int64_t at = now_us() + ms * 1000;
-
-    return (struct timespec){.tv_sec = at / 1000000, .tv_nsec = at % 1000000 * 1000};
-}
 
 /* Until stopped, woken (if wakes is not NULL: later than *wakes) or timed out. False: stopped. */
 static bool rest(struct worker *w, int64_t ms, uint64_t *wakes, bool *woken)
@@ -451,7 +431,6 @@ static bool check_config(const struct worker_config *c, struct err *err)
 static struct worker *worker_new(const struct worker_config *config, struct err *err)
 {
     struct worker *w;
-    pthread_condattr_t attr;
 
     if (!check_config(config, err))
         return NULL;
@@ -472,10 +451,7 @@ static struct worker *worker_new(const struct worker_config *config, struct err 
         return NULL;
     }
     pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    monotonic_cond_init(&w->changed);
     return w;
 }
 

@@ -1,16 +1,16 @@
 #include "server/notify/notifier.h"
 
 #include "base/digest.h"
+#include "server/common/clock.h"
+#include "server/common/logfmt.h"
 #include "server/notify/driver.h"
 #include "server/notify/reconcile.h"
 #include "server/notify/tracker.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <openssl/rand.h>
 
@@ -101,51 +101,37 @@ struct notifier_config notifier_config_default(const char *conninfo, const struc
     };
 }
 
-static int64_t monotonic_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* Logs: never a URL, a secret or what is told ----------------------------------------------------
  */
 
-static void log_line(const struct notifier *n, const char *line)
-{
-    if (n->config.log)
-        n->config.log(n->config.log_user, line);
-}
-
 static void log_trouble(const struct notifier *n, const char *what, const char *why)
 {
-    char line[400];
+    struct logfmt line = {0};
 
-    snprintf(line, sizeof line, "%s error=\"%s\"", what, why);
-    for (char *c = strchr(line, '"') + 1; *c; c++)
-        if ((*c == '"' && c[1]) || (unsigned char)*c < ' ')
-            *c = '\'';
-    log_line(n, line);
+    if (!n->config.log)
+        return;
+    logfmt_text(&line, "trouble", what);
+    logfmt_text(&line, "error", why);
+    n->config.log(n->config.log_user, line.text);
 }
 
 static void log_delivery(const struct notifier *n, const struct claim_row *c,
                          const struct delivery_row *d, const char *outcome, const char *why)
 {
-    char line[640];
-    int len =
-        snprintf(line, sizeof line,
-                 "delivery=%lld channel=%lld via=%s kind=%s app=%lld attempt=%lld outcome=%s%s",
-                 (long long)d->delivery_id, (long long)c->channel_id, c->kind, d->kind,
-                 (long long)c->app_id, (long long)d->attempts, outcome, *why ? " error=\"" : "");
+    struct logfmt line = {0};
 
-    if (*why) {
-        snprintf(line + len, sizeof line - (size_t)len, "%s\"", why);
-        for (char *at = line + len; at[0] && at[1]; at++)
-            if (*at == '"' || (unsigned char)*at < ' ')
-                *at = '\'';
-    }
-    log_line(n, line);
+    if (!n->config.log)
+        return;
+    logfmt_i64(&line, "delivery", d->delivery_id);
+    logfmt_i64(&line, "channel", c->channel_id);
+    logfmt_text(&line, "via", c->kind);
+    logfmt_text(&line, "kind", d->kind);
+    logfmt_i64(&line, "app", c->app_id);
+    logfmt_i64(&line, "attempt", d->attempts);
+    logfmt_text(&line, "outcome", outcome);
+    if (*why)
+        logfmt_text(&line, "error", why);
+    n->config.log(n->config.log_user, line.text);
 }
 
 /* Waits --------------------------------------------------------------------------------------- */
@@ -387,7 +373,7 @@ static bool lane_step(struct lane *lane, bool *found, struct err *err)
     struct claim_row c;
     struct delivery_row d;
     bool delivery;
-    int64_t claimed_us = monotonic_us();
+    int64_t claimed_us = now_us();
 
     *found = false;
     if (!lane->db && !(lane->db = db_open(lane->n->conninfo, err)))
@@ -428,8 +414,7 @@ static void lane_close(struct lane *lane)
 /* Until stopped, woken or timed out. False: stopped. */
 static bool rest(struct notifier *n, int64_t ms, uint64_t *wakes)
 {
-    int64_t at = monotonic_us() + ms * 1000;
-    struct timespec until = {.tv_sec = at / 1000000, .tv_nsec = at % 1000000 * 1000};
+    struct timespec until = monotonic_in(ms);
     bool going;
 
     pthread_mutex_lock(&n->lock);
@@ -446,9 +431,9 @@ static void trim(struct lane *lane)
 {
     struct err err;
 
-    if (!lane->db || monotonic_us() - lane->trimmed_us < (int64_t)TRIM_MS * 1000)
+    if (!lane->db || now_us() - lane->trimmed_us < (int64_t)TRIM_MS * 1000)
         return;
-    lane->trimmed_us = monotonic_us();
+    lane->trimmed_us = now_us();
     if (!db_exec(lane->db, Q_NOTIFY_TRIM, DB_ARGS(db_i64(lane->n->config.log_days)), &err))
         log_trouble(lane->n, "the log of deliveries was not trimmed", err.text);
 }
@@ -466,7 +451,7 @@ static void *thread_main(void *arg)
         lane_close(&lane);
         return NULL;
     }
-    lane.trimmed_us = monotonic_us();
+    lane.trimmed_us = now_us();
     while (going) {
         bool ok = lane_step(&lane, &found, &err);
 
@@ -483,7 +468,6 @@ static void *thread_main(void *arg)
 static struct notifier *notifier_new(const struct notifier_config *config, struct err *err)
 {
     struct notifier *n = NULL;
-    pthread_condattr_t attr;
 
     if (config->threads > MAX_THREADS || config->timeout_ms < 1 ||
         config->lease_ms < 4 * config->timeout_ms || config->max_attempts < 1)
@@ -498,10 +482,7 @@ static struct notifier *notifier_new(const struct notifier_config *config, struc
     }
     n->config = *config;
     pthread_mutex_init(&n->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&n->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    monotonic_cond_init(&n->changed);
     return n;
 }
 

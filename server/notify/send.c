@@ -1,6 +1,7 @@
 #include "server/notify/send.h"
 
 #include "base/utf8.h"
+#include "server/common/clock.h"
 #include "server/notify/text.h"
 
 #include <stdarg.h>
@@ -12,14 +13,6 @@
 #define PRINTF_MAX 4096
 #define MESSAGE_MAX 120
 #define RESET_MAX_S 86400
-
-static int64_t monotonic_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 bool outcome_refused(struct outcome *out, const char *fmt, ...)
 {
@@ -131,7 +124,7 @@ bool send_request(struct sending *s, const struct http_request *request, struct 
     struct err err;
 
     *out = (struct outcome){.result = SEND_OK};
-    if (monotonic_us() + s->timeout_ms * 1000 > s->deadline_us)
+    if (now_us() + s->timeout_ms * 1000 > s->deadline_us)
         return outcome_later(out, "took too long: the rest is left for the next attempt");
     if (!http_out_send(s->http, request, s->mem, answer, &err))
         return outcome_later(out, "%s", err.text);
