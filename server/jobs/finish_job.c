@@ -1,5 +1,6 @@
 /* 'finish': a session without a new part for the idle time is final, and counted. */
 #include "server/jobs/job_run.h"
+#include "server/jobs/quarantine.h"
 #include "server/jobs/session_update.h"
 
 struct due {

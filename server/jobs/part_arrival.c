@@ -1,5 +1,7 @@
 #include "server/jobs/part_arrival.h"
 
+#include "server/jobs/quarantine.h"
+
 #include <string.h>
 
 #define MAX_PART_NUMBER 1000000

@@ -6,7 +6,7 @@
 #include "server/jobs/index_child.h"
 #include "server/jobs/index_file.h"
 #include "server/jobs/job_run.h"
-#include "server/jobs/session_store.h"
+#include "server/jobs/quarantine.h"
 #include "server/jobs/symcache_files.h"
 #include "server/jobs/symcache_pieces.h"
 #include "symbols/mapping_id.h"
