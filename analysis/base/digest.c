@@ -1,10 +1,9 @@
-/* SHA256_Init and its like allocate nothing, so they cannot fail; the calls that replace them in
- * OpenSSL 3 can. */
+/* SHA256_Init and its like allocate nothing, so they cannot fail. The calls that replace them in
+ * OpenSSL 3 can, and end in a crash of the library itself where its first allocations fail. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/digest.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include <stdlib.h>
@@ -15,7 +14,11 @@
 #endif
 
 struct digest {
-    EVP_MD_CTX *ctx;
+    enum digest_kind kind;
+    union {
+        SHA_CTX sha1;
+        SHA256_CTX sha256;
+    };
 };
 
 struct digest *digest_new(enum digest_kind kind)
@@ -24,34 +27,35 @@ struct digest *digest_new(enum digest_kind kind)
 
     if (!d)
         return NULL;
-    d->ctx = EVP_MD_CTX_new();
-    if (d->ctx && EVP_DigestInit_ex(d->ctx, kind == DIGEST_SHA1 ? EVP_sha1() : EVP_sha256(), NULL))
-        return d;
-    digest_free(d);
-    return NULL;
+    d->kind = kind;
+    if (kind == DIGEST_SHA1)
+        SHA1_Init(&d->sha1);
+    else
+        SHA256_Init(&d->sha256);
+    return d;
 }
 
 void digest_free(struct digest *d)
 {
-    if (!d)
-        return;
-    EVP_MD_CTX_free(d->ctx);
     free(d);
 }
 
 void digest_add(struct digest *d, const void *bytes, size_t n)
 {
-    if (!EVP_DigestUpdate(d->ctx, bytes, n))
-        abort();
+    if (d->kind == DIGEST_SHA1)
+        SHA1_Update(&d->sha1, bytes, n);
+    else
+        SHA256_Update(&d->sha256, bytes, n);
 }
 
 size_t digest_end(struct digest *d, unsigned char out[SHA256_BYTES])
 {
-    unsigned n = 0;
-
-    if (!EVP_DigestFinal_ex(d->ctx, out, &n))
-        abort();
-    return n;
+    if (d->kind == DIGEST_SHA1) {
+        SHA1_Final(out, &d->sha1);
+        return SHA1_BYTES;
+    }
+    SHA256_Final(out, &d->sha256);
+    return SHA256_BYTES;
 }
 
 void sha256(const void *bytes, size_t n, unsigned char out[SHA256_BYTES])

@@ -198,6 +198,12 @@ static void digests_equal_the_published_vectors(void **state)
     assert_int_equal(digest_end(d, out), SHA1_BYTES);
     assert_hex(out, SHA1_BYTES, "a9993e364706816aba3e25717850c26c9cd0d89d"); /* FIPS 180 */
     digest_free(d);
+    d = digest_new(DIGEST_SHA256);
+    digest_add(d, "ab", 2);
+    digest_add(d, "c", 1);
+    assert_int_equal(digest_end(d, out), SHA256_BYTES);
+    assert_hex(out, 32, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    digest_free(d);
     sha256("abc", 3, out);
     assert_hex(out, 32, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     /* RFC 4231, test case 2 */
