@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #define GROUPS INSTALL_GROUPS
+#define SCENE_BYTES sizeof "mode/map-2147483648"
 #define INSTALLS 4 /* of each group and tier, on both builds */
 
 struct filling {
@@ -96,10 +97,10 @@ static void put_line(struct filling *f, const char *fmt, ...)
     assert_int_equal(PQputCopyData(f->conn, line, n), 1);
 }
 
-static void scene_name(int scene, char out[16])
+static void scene_name(int scene, char out[SCENE_BYTES])
 {
     if (scene)
-        snprintf(out, 16, "mode/map%d", scene - 1);
+        snprintf(out, SCENE_BYTES, "mode/map%d", scene - 1);
     else
         out[0] = '\0';
 }
@@ -116,7 +117,7 @@ static void put_cell(struct filling *f, int g, int64_t build, int arm, int tier,
     int64_t n = f->fill->sessions / (FILL_TIERS * GROUPS) / (scene ? 2 : 1) + 1;
     int64_t sum[METRICS_N][METRIC_SUMS] = {{0}};
     bool new = build == f->build &&arm == ARM_OWN;
-    char name[16], hex[16384];
+    char name[SCENE_BYTES], hex[16384];
     struct buf bytes;
 
     for (unsigned m = 0; m < METRICS_N; m++) {
@@ -141,7 +142,7 @@ static void put_cell(struct filling *f, int g, int64_t build, int arm, int tier,
 static void put_install(struct filling *f, int g, int i, int64_t build, int tier)
 {
     struct metric_row rows[FILL_SCENES + 1] = {{0}};
-    char name[FILL_SCENES + 1][16], hash[65], hex[16384];
+    char name[FILL_SCENES + 1][SCENE_BYTES], hash[65], hex[16384];
     unsigned char install[SHA256_BYTES];
     struct buf bytes;
 
