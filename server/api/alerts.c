@@ -9,6 +9,7 @@
 #include "profile/metric.h"
 #include "server/http/context.h"
 #include "server/jobs/alert_tell.h"
+#include "server/jobs/alert_threshold.h"
 #include "server/jobs/schedule.h"
 #include "server/jobs/tier_name.h"
 #include "stats/alert.h"
@@ -162,27 +163,18 @@ bool alert_silence(struct req *r, struct err *err)
 
 /* Thresholds ----------------------------------------------------------------------------------- */
 
-struct rule_row {
-    int64_t tier;
-    const char *metric;
-    double theta;
-    bool enabled;
-};
-static const struct db_col rule_cols[] = {DB_COL(rule_row, tier), DB_COL(rule_row, metric),
-                                          DB_COL(rule_row, theta), DB_COL(rule_row, enabled)};
-static const struct db_map rule_map = DB_MAP(rule_row, rule_cols);
-
 static bool reply_rules(struct req *r, struct err *err)
 {
     struct db_rows rows;
     json_t *items = json_array();
 
-    if (!db_all(r->db, Q_ALERT_RULES, DB_ARGS(db_i64(r->who.app)), &rule_map, r->mem, &rows, err)) {
+    if (!alert_thresholds_read(r->db, r->who.app, r->mem, &rows, err)) {
         json_decref(items);
         return false;
     }
     for (size_t i = 0; i < rows.n; i++)
-        json_array_append_new(items, row_to_json(&rule_map, (const struct rule_row *)rows.at + i));
+        json_array_append_new(
+            items, row_to_json(&alert_threshold_map, (const struct alert_threshold *)rows.at + i));
     return reply_json(r, 200, json_pack("{s:f, s:o}", "default_theta", ALERT_THETA, "items", items),
                       err);
 }

@@ -9,6 +9,7 @@
 #include "server/api/session_rows.h"
 
 #include "base/digest.h"
+#include "server/jobs/family_stack.h"
 
 #include <string.h>
 
@@ -218,21 +219,7 @@ static void add_parts(json_t *tree, const struct db_rows *rows)
     }
 }
 
-struct stack_row {
-    struct bytes hash;
-    int64_t kind;
-    const char *platform;
-    int64_t events;
-    const char *title, *class, *state, *symbols, *frames;
-};
-static const struct db_col stack_cols[] = {
-    DB_COL(stack_row, hash),   DB_COL(stack_row, kind),    DB_COL(stack_row, platform),
-    DB_COL(stack_row, events), DB_COL(stack_row, title),   DB_COL(stack_row, class),
-    DB_COL(stack_row, state),  DB_COL(stack_row, symbols), DB_COL(stack_row, frames),
-};
-static const struct db_map stack_map = DB_MAP(stack_row, stack_cols);
-
-static json_t *why(struct req *r, const struct grouping *g, const struct stack_row *row,
+static json_t *why(struct req *r, const struct grouping *g, const struct family_stack *row,
                    struct err *err)
 {
     const struct group_stack stack = {row->kind, row->platform, row->symbols, row->frames};
@@ -243,17 +230,15 @@ static json_t *why(struct req *r, const struct grouping *g, const struct stack_r
 static bool largest_stack(struct req *r, const unsigned char *id, const struct grouping *g,
                           json_t *tree, struct err *err)
 {
-    struct db_rows rows;
+    const struct bytes family = {id, FINGERPRINT_BYTES};
+    const struct family_stack *row;
     json_t *reason;
 
-    if (!db_all(r->db, Q_FAMILY_STACKS,
-                DB_ARGS(db_i64(r->who.app), db_bytes(id, FINGERPRINT_BYTES), db_null(), db_null(),
-                        db_i64(1)),
-                &stack_map, r->mem, &rows, err))
+    if (!family_stack_largest(r->db, r->who.app, family, r->mem, &row, err))
         return false;
-    if (!rows.n)
+    if (!row)
         return err_set(err, ERR_NOT_FOUND, "no such family");
-    reason = why(r, g, rows.at, err);
+    reason = why(r, g, row, err);
     return reason && (json_object_set_new(tree, "why", reason) == 0 || out_of_memory(err));
 }
 
@@ -314,7 +299,7 @@ bool family_get(struct req *r, struct err *err)
 /* Its stacks, each with its reason --------------------------------------------------------------
  */
 
-static json_t *stack_json(const struct stack_row *row, json_t *reason)
+static json_t *stack_json(const struct family_stack *row, json_t *reason)
 {
     char hex[33];
 
@@ -337,10 +322,10 @@ bool family_stacks(struct req *r, struct err *err)
         !db_all(
             r->db, Q_FAMILY_STACKS,
             DB_ARGS(db_i64(r->who.app), db_bytes(id, sizeof id), p.key, p.id, db_i64(p.limit + 1)),
-            &stack_map, r->mem, &rows, err))
+            &family_stack_map, r->mem, &rows, err))
         return false;
 
-    const struct stack_row *row = rows.at;
+    const struct family_stack *row = rows.at;
     size_t shown = rows.n > (size_t)p.limit ? (size_t)p.limit : rows.n;
     json_t *items = json_array();
 

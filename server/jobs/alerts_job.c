@@ -2,6 +2,7 @@
  * What is told goes to notify_alert() in the same transaction. Rules: docs/alerts.md. */
 #include "server/jobs/alert_pairs.h"
 #include "server/jobs/alert_tell.h"
+#include "server/jobs/alert_threshold.h"
 #include "server/jobs/alert_why.h"
 #include "server/jobs/comparison.h"
 #include "server/jobs/job_run.h"
@@ -28,16 +29,6 @@ static const struct db_col watched_cols[] = {DB_COL(watched, build_id),
                                              DB_COL(watched, baseline_id), DB_COL(watched, build),
                                              DB_COL(watched, baseline)};
 static const struct db_map watched_map = DB_MAP(watched, watched_cols);
-
-struct rule_row {
-    int64_t tier;
-    const char *metric;
-    double theta;
-    bool enabled;
-};
-static const struct db_col rule_cols[] = {DB_COL(rule_row, tier), DB_COL(rule_row, metric),
-                                          DB_COL(rule_row, theta), DB_COL(rule_row, enabled)};
-static const struct db_map rule_map = DB_MAP(rule_row, rule_cols);
 
 struct stored_alert {
     int64_t alert_id, tier, version, opened_us;
@@ -69,7 +60,7 @@ static double theta_of(const struct db_rows *rules, int64_t tier, const char *me
 
     *enabled = true;
     for (size_t i = 0; i < rules->n; i++) {
-        const struct rule_row *r = (const struct rule_row *)rules->at + i;
+        const struct alert_threshold *r = (const struct alert_threshold *)rules->at + i;
         int weight = 2 * (r->tier != 0) + (r->metric[0] != 0);
 
         if ((r->tier && r->tier != tier) || (*r->metric && strcmp(r->metric, metric) != 0) ||
@@ -305,7 +296,7 @@ static bool read_state(struct looking *l, struct err *err)
     struct tiers_row tiers;
     struct db_args app = DB_ARGS(db_i64(l->run->job.app_id));
 
-    if (!db_all(l->run->db, Q_ALERT_RULES, app, &rule_map, l->run->mem, &l->rules, err) ||
+    if (!alert_thresholds_read(l->run->db, l->run->job.app_id, l->run->mem, &l->rules, err) ||
         !db_one(l->run->db, Q_TIER_COUNT, app, &tiers_map, l->run->mem, &tiers, err) ||
         !db_all(l->run->db, Q_ALERT_OF_BUILD,
                 DB_ARGS(db_i64(l->build->build_id), db_i64(l->run->config->clock_offset_ms)),

@@ -2,6 +2,7 @@
  * they are now; a family that comes back in a later build is wanted open again. On schedule. What
  * reaches the tracker is notify's. */
 #include "base/digest.h"
+#include "server/jobs/family_stack.h"
 #include "server/jobs/job_run.h"
 #include "server/jobs/ticket_text.h"
 #include "server/notify/notify.h"
@@ -36,20 +37,6 @@ static const struct db_col part_cols[] = {
 };
 static const struct db_map part_map = DB_MAP(ticket_part, part_cols);
 
-struct stack_row {
-    struct bytes hash;
-    int64_t kind;
-    const char *platform;
-    int64_t events;
-    const char *title, *class, *state, *symbols, *frames;
-};
-static const struct db_col stack_cols[] = {
-    DB_COL(stack_row, hash),   DB_COL(stack_row, kind),    DB_COL(stack_row, platform),
-    DB_COL(stack_row, events), DB_COL(stack_row, title),   DB_COL(stack_row, class),
-    DB_COL(stack_row, state),  DB_COL(stack_row, symbols), DB_COL(stack_row, frames),
-};
-static const struct db_map stack_map = DB_MAP(stack_row, stack_cols);
-
 static bool out_of_memory(struct err *err)
 {
     return err_set(err, ERR_TOO_BIG, "tickets: out of memory");
@@ -59,17 +46,12 @@ static bool out_of_memory(struct err *err)
 static bool read_stack(struct job_run *run, const struct grouping *g, struct bytes family,
                        struct grouped *out, struct err *err)
 {
-    struct db_rows rows;
-    const struct stack_row *row;
+    const struct family_stack *row;
 
-    if (!db_all(run->db, Q_FAMILY_STACKS,
-                DB_ARGS(db_i64(run->job.app_id), db_bytes(family.at, family.len), db_null(),
-                        db_null(), db_i64(1)),
-                &stack_map, run->work, &rows, err))
+    if (!family_stack_largest(run->db, run->job.app_id, family, run->work, &row, err))
         return false;
-    if (!rows.n)
+    if (!row)
         return err_set(err, ERR_INTERNAL, "a family without stacks");
-    row = rows.at;
 
     const struct group_stack stack = {row->kind, row->platform, row->symbols, row->frames};
 
