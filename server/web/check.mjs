@@ -1,4 +1,5 @@
-// Every text of t() has its Chinese one, and no Chinese one is left over. The placeholders agree.
+// Every text of t() has its Chinese one, and no Chinese one is left over. The placeholders agree. And the
+// pyramid under the line of frames tells what looking at each value would.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -23,6 +24,25 @@ for (const [text, file] of used) {
         problems.push(`differs  ${text} / ${chinese}`);
 }
 for (const text of Object.keys(texts)) if (!used.has(text)) problems.push(`unused   ${text}`);
+
+await build({ entryPoints: ['src/charts/frames.ts'], outfile: 'frames.mjs', format: 'esm', logLevel: 'error' });
+const { lowerBound, Pyramid } = await import(pathToFileURL('frames.mjs').href);
+let seed = 1;
+const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
+for (const n of [1, 7, 8, 9, 64, 65, 513, 5000]) {
+    const values = Float32Array.from({ length: n }, () => random(1000));
+    const sorted = Float32Array.from(values).sort();
+    const pyramid = new Pyramid(values);
+    for (let i = 0; i < 200; i++) {
+        const from = random(n);
+        const to = from + 1 + random(n - from);
+        const part = values.subarray(from, to);
+        if (String(pyramid.range(from, to)) !== String([Math.min(...part), Math.max(...part)])) problems.push(`pyramid  ${n} values, ${from} to ${to}`);
+        const value = random(1001);
+        const at = sorted.findIndex((v) => v >= value);
+        if (lowerBound(sorted, value) !== (at < 0 ? n : at)) problems.push(`bound    ${n} values, ${value}`);
+    }
+}
 if (process.argv.includes('--list')) console.log(JSON.stringify([...used.keys()].filter((text) => texts[text] === undefined)));
 else for (const p of problems) console.error(p);
 console.log(`${used.size} texts, ${problems.length} problems`);

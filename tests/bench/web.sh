@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The page measured in Debian's Chromium with software rendering: scripts of the first page, a session of
 # 36,000 frames from a cold start until all is drawn, zoom, movement of the cursor. Medians.
-#   tests/bench/web.sh [BUILD_DIR] [LOADS]      build/release, 5
+#   tests/bench/web.sh [BUILD_DIR] [LOADS] [OTHER_FRAMEWATCHD]      build/release, 5
+# OTHER_FRAMEWATCHD: a framewatchd with another page, of the same schema; measured in turns with the first.
 set -euo pipefail
 . "$(dirname "$0")/../e2e/lib.sh"
 bin=$(cd "${1:-$root/build/release}" && pwd)
@@ -9,7 +10,9 @@ loads=${2:-5}
 
 work=$(mktemp -d /tmp/framewatch-webbench-XXXXXX)
 chmod 711 "$work"
+other=
 cleanup() {
+    [ -z "$other" ] || kill "$other" 2>/dev/null || true
     private_begin "$work/fw" && private_server_stop || true
     private_pg_stop || true
     rm -rf "$work"
@@ -32,5 +35,19 @@ make_app "$bin"
 private_server_start "$bin/server/framewatchd" "$port"
 FW_URL=http://127.0.0.1:$port FW_KEY_FILE=$private_dir/keys/ingest "$bin/server/framewatch" demo --sessions 40 \
     --seconds 700 --seed 3 --app test --admin-key-file "$private_dir/keys/admin" >&2
-FW_URL=http://127.0.0.1:$port FW_KEYS=$private_dir/keys FW_MODULES=$modules/node_modules FW_LOADS=$loads \
+others=
+if [ -n "${3:-}" ]; then
+    other_port=$(free_port)
+    (
+        cd "$private_dir"
+        FW_LISTEN=127.0.0.1:$other_port FW_SECRET_FILE=$private_dir/keys/secret exec "${private_as[@]}" "$3" --role=server
+    ) >"$work/other.log" 2>&1 </dev/null &
+    other=$!
+    until private_port_taken "$other_port"; do
+        kill -0 "$other" || { cat "$work/other.log" >&2; exit 1; }
+        sleep 0.1
+    done
+    others=http://127.0.0.1:$other_port
+fi
+FW_URL=http://127.0.0.1:$port FW_OTHER_URL=$others FW_KEYS=$private_dir/keys FW_MODULES=$modules/node_modules FW_LOADS=$loads \
     node "$root/tests/bench/web.mjs"

@@ -2,7 +2,7 @@
 // samples, not milliseconds. With a second build, colours tell the difference of shares.
 import { num, percent } from '../lib/format';
 import { t } from '../lib/i18n';
-import { colour } from '../lib/theme';
+import { palette } from '../lib/theme';
 
 export interface FlameNode {
     name: string;
@@ -43,6 +43,7 @@ export class Flame {
     private find = '';
     private width = 0;
     private unit = '';
+    private colour = palette();
 
     constructor(
         private readonly host: HTMLElement,
@@ -137,8 +138,8 @@ export class Flame {
     }
 
     private fill(node: FlameNode, depth: number, dark: boolean): string {
-        if (this.find && node.name.toLowerCase().includes(this.find)) return colour('accent');
-        if (depth === 0) return colour('sunk');
+        if (this.find && node.name.toLowerCase().includes(this.find)) return this.colour('accent');
+        if (depth === 0) return this.colour('sunk');
         if (node.was !== undefined) {
             const d = (node.now ?? 0) - node.was;
             const strong = Math.min(1, Math.sqrt(Math.abs(d) * 6));
@@ -154,13 +155,14 @@ export class Flame {
     }
 
     private draw() {
+        this.colour = palette();
         const g = this.canvas.getContext('2d')!;
         const r = devicePixelRatio || 1;
         const z = this.zoomed!;
         const dark = document.documentElement.dataset.theme === 'dark';
         const k = this.width / Math.max(1, z.node.total);
-        const text = colour('text');
-        const onAccent = colour('on-accent');
+        const text = this.colour('text');
+        const onAccent = this.colour('on-accent');
         g.setTransform(r, 0, 0, r, 0, 0);
         g.clearRect(0, 0, this.width, this.rows.length * ROW);
         g.font = '12px ui-monospace, Menlo, "DejaVu Sans Mono", monospace';
@@ -190,7 +192,7 @@ export class Flame {
                 if (w < 28) continue;
                 const room = Math.floor((w - 10) / 7.25);
                 const name = box.depth ? box.node.name : box.node.was === undefined ? `${t('all')}: ${num(box.node.total)} ${this.unit}` : t('all');
-                g.fillStyle = fill === colour('accent') ? onAccent : text;
+                g.fillStyle = fill === this.colour('accent') ? onAccent : text;
                 g.fillText(name.length > room ? `${name.slice(0, Math.max(1, room - 1))}…` : name, a + 5, y + ROW / 2);
             }
         }

@@ -6,9 +6,17 @@ const dash = '–';
 type Maybe = number | null | undefined;
 const absent = (v: Maybe): v is null | undefined => v === null || v === undefined || Number.isNaN(v);
 
+// Making one costs more than a hundred uses of it.
+const formats = new Map<string, Intl.NumberFormat>();
+function format(digits: number): Intl.NumberFormat {
+    const key = `${locale()} ${digits}`;
+    let kept = formats.get(key);
+    if (!kept) formats.set(key, (kept = new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits })));
+    return kept;
+}
+
 export function num(v: Maybe, digits = 0): string {
-    if (absent(v)) return dash;
-    return v.toLocaleString(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    return absent(v) ? dash : format(digits).format(v);
 }
 
 // 12,345 → 12.3k, for places with little room.

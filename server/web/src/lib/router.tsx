@@ -18,7 +18,7 @@ export function go(url: string, replace = false) {
     if (!replace) scrollTo(0, 0);
 }
 
-export const useAt = () => useStore(at);
+export const usePath = () => useStore(at, (a) => a.path);
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
@@ -45,13 +45,16 @@ export function setQuery(changes: Query, push = false) {
 }
 
 export function useQuery(): URLSearchParams {
-    const { query } = useAt();
+    const query = useStore(at, (a) => a.query);
     return useMemo(() => new URLSearchParams(query), [query]);
 }
 
+// One value of the query: what shows it is not drawn again when others change.
+export const useValue = (name: string): string | null => useStore(at, (a) => new URLSearchParams(a.query).get(name));
+
 export function useParam(name: string, otherwise = ''): [string, (value: string | null) => void] {
-    const q = useQuery();
-    return [q.get(name) ?? otherwise, (value) => setQuery({ [name]: value === otherwise ? null : value })];
+    const value = useValue(name);
+    return [value ?? otherwise, (next) => setQuery({ [name]: next === otherwise ? null : next })];
 }
 
 type LinkProps = Omit<JSX.AnchorHTMLAttributes, 'href'> & { href: string; children?: ComponentChildren };

@@ -22,10 +22,15 @@ export function store<T>(value: T): Store<T> {
     };
 }
 
-export function useStore<T>(s: Store<T>): T {
-    const [, redraw] = useState(0);
-    useEffect(() => s.subscribe(() => redraw((n) => n + 1)), [s]);
-    return s.get();
+// What `pick` takes of it: a component is drawn again only when that changes.
+export function useStore<T, U = T>(s: Store<T>, pick: (value: T) => U = (value) => value as unknown as U): U {
+    const [, look] = useState(() => pick(s.get()));
+    useEffect(() => {
+        const changed = () => look(() => pick(s.get()));
+        changed();
+        return s.subscribe(changed);
+    }, [s]);
+    return pick(s.get());
 }
 
 // What the browser remembers; a private window or a full disk may refuse.

@@ -26,4 +26,15 @@ export function setTheme(theme: Theme) {
 }
 
 export const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+// The same, each asked once: asking while the page changes makes the browser style it first.
+export function palette(): (name: string) => string {
+    const known = new Map<string, string>();
+    return (name) => {
+        const kept = known.get(name);
+        if (kept !== undefined) return kept;
+        const value = colour(name);
+        known.set(name, value);
+        return value;
+    };
+}
 export const useShownTheme = () => useStore(shown);

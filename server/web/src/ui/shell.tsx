@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { setLang, t, useLang } from '../lib/i18n';
 import { logOut, useLogin } from '../lib/login';
-import { go, Link, url, useAt } from '../lib/router';
+import { go, Link, url, usePath } from '../lib/router';
 import { setTheme, useTheme } from '../lib/theme';
 import { LoginPage } from './login';
 import { Dialog, Empty, Waiting } from './pieces';
@@ -217,7 +217,7 @@ function Keys({ onClose }: { onClose: () => void }) {
 }
 
 function Frame() {
-    const { path } = useAt();
+    const path = usePath();
     const field = useRef<HTMLInputElement>(null);
     const [help, setHelp] = useState(false);
     useKeys(
@@ -270,11 +270,11 @@ function Frame() {
 export const icon = () => document.querySelector<HTMLLinkElement>('link[rel=icon]')!.getAttribute('href')!;
 
 export function Shell() {
-    const { path, query } = useAt();
+    const path = usePath();
     const who = useLogin();
     useLang(); // another language is another page
     useEffect(() => {
-        if (!who && path !== '/login') go(url('/login', { next: path === '/' ? null : path + query }), true);
+        if (!who && path !== '/login') go(url('/login', { next: path === '/' ? null : path + location.search }), true);
     }, [who, path]);
     if (path === '/login' || !who) return <LoginPage />;
     return <Frame />;

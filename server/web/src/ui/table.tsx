@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { t } from '../lib/i18n';
-import { go, setQuery, useQuery } from '../lib/router';
+import { go, setQuery, useValue } from '../lib/router';
 import type { Term } from '../lib/terms';
 import { Tip } from './pieces';
 
@@ -65,8 +65,7 @@ export function Csv<T>({ name, columns, rows }: { name: string; columns: Column<
 }
 
 export function Table<T>({ id, columns, rows, caption, href, few, below, onRow, sortable = true, fold = true }: Props<T>) {
-    const q = useQuery();
-    const sort = q.get(`${id}.sort`) ?? '';
+    const sort = useValue(`${id}.sort`) ?? '';
     const key = sort.replace(/^-/, '');
     const down = sort.startsWith('-');
     const by = columns.find((c) => c.key === key)?.value;
