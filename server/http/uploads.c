@@ -1,18 +1,8 @@
-#include "server/http/exchange.h"
-
-#include "server/http/server_internal.h"
+#include "server/http/upload_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/random.h>
-
-#define UPLOADS_PATH "/v1/uploads"
-#define SESSION_PIECE (256u * 1024)
-#define OTHER_PIECE (1024u * 1024)
-#define CHECKED_MAX (1024u * 1024) /* a chunk with a checksum is held whole before it counts */
 
 bool is_upload_path(const char *path)
 {
@@ -26,7 +16,7 @@ static struct exchange *exchange_of(struct upload_request *up)
     return (struct exchange *)((char *)up - offsetof(struct exchange, up));
 }
 
-static enum step refuse(struct exchange *x, enum refusal why, int status, const char *code,
+enum step upload_refuse(struct exchange *x, enum refusal why, int status, const char *code,
                         const char *field, const char *detail)
 {
     return exchange_refuse(
@@ -34,253 +24,43 @@ static enum step refuse(struct exchange *x, enum refusal why, int status, const 
         &(struct problem){.status = status, .code = code, .field = field, .detail = detail});
 }
 
-static enum step bad(struct exchange *x, const char *field, const char *detail)
+enum step upload_bad(struct exchange *x, const char *field, const char *detail)
 {
-    return refuse(x, REFUSED_bad_request, 400, "invalid", field, detail);
+    return upload_refuse(x, REFUSED_bad_request, 400, "invalid", field, detail);
 }
 
-/* What the headers ask for ------------------------------------------------------------------------
- */
+enum step upload_unknown(struct exchange *x)
+{
+    return upload_refuse(x, REFUSED_N, 404, "not_found", NULL, "There is no such upload.");
+}
 
-static bool has_body(const struct exchange *x)
+bool upload_has_body(const struct exchange *x)
 {
     return x->body.chunked || x->body.bytes > 0;
 }
 
-static bool random_file_id(struct exchange *x, const char **out, struct err *err)
+void upload_put_number(struct exchange *x, unsigned slot, const char *name, int64_t v)
 {
-    unsigned char bytes[16];
-    char *text = arena_alloc(x->mem, 2 * sizeof bytes + 1);
-
-    if (!text || getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        return err_set(err, ERR_INTERNAL, "no random bytes for a file id");
-    to_hex(bytes, sizeof bytes, text);
-    *out = text;
-    return true;
+    snprintf(x->value[slot], sizeof x->value[slot], "%" PRId64, v);
+    reply_put(&x->reply, name, x->value[slot]);
 }
 
-static bool plain_text(const struct tus_pair *pair, size_t max)
+void upload_put_expiry(struct exchange *x, unsigned slot, int64_t unix_s)
 {
-    if (pair->len == 0 || pair->len > max)
-        return false;
-    for (size_t i = 0; i < pair->len; i++)
-        if (pair->value[i] < ' ' || pair->value[i] >= 0x7f)
-            return false;
-    return true;
+    http_date(unix_s, x->value[slot]);
+    reply_put(&x->reply, "Upload-Expires", x->value[slot]);
 }
 
-static bool read_kind(const struct tus_metadata *m, enum upload_kind *out, struct err *err)
+void upload_put_location(struct exchange *x)
 {
-    const struct tus_pair *kind = tus_metadata_find(m, "kind");
+    const char *base = x->server->config.context->public_url;
+    const char *host = headers_find(&x->headers, "Host");
+    char id[33];
 
-    *out = KIND_SESSION;
-    if (!kind || (strlen((const char *)kind->value) == kind->len &&
-                  upload_kind_parse((const char *)kind->value, out)))
-        return true;
-    return err_field(err, ERR_INVALID, "Upload-Metadata",
-                     "kind must be session, symbols or mapping");
-}
-
-static bool read_file_id(struct exchange *x, const struct tus_metadata *m, const char **out,
-                         struct err *err)
-{
-    const struct tus_pair *id = tus_metadata_find(m, "fileid");
-
-    if (!id)
-        return random_file_id(x, out, err);
-    if (!plain_text(id, TUS_FILE_ID_MAX))
-        return err_field(err, ERR_INVALID, "Upload-Metadata",
-                         "fileid must be 1 to %d visible ASCII characters", TUS_FILE_ID_MAX);
-    *out = (const char *)id->value;
-    return true;
-}
-
-/* The install id goes no further than this: stored and echoed is its keyed hash. */
-static bool read_install(struct exchange *x, const struct tus_metadata *m, struct new_upload *u,
-                         struct err *err)
-{
-    const struct tus_pair *install = tus_metadata_find(m, "install");
-    char text[2 * SHA256_BYTES + 1] = "";
-
-    if (install && (install->len == 0 || install->len > TUS_INSTALL_MAX))
-        return err_field(err, ERR_INVALID, "Upload-Metadata", "install must be 1 to %d bytes",
-                         TUS_INSTALL_MAX);
-    u->has_install = install != NULL;
-    if (install) {
-        secret_install_hash(x->server->config.context->secret, x->who.app, install->value,
-                            install->len, u->install_hash);
-        to_hex(u->install_hash, sizeof u->install_hash, text);
-    }
-    u->metadata = tus_metadata_format(m, text, x->mem);
-    return u->metadata || err_set(err, ERR_TOO_BIG, "out of memory for the request");
-}
-
-static bool read_metadata(struct exchange *x, struct new_upload *u, struct err *err)
-{
-    struct tus_metadata m;
-
-    u->app = x->who.app;
-    return tus_metadata_parse(headers_find(&x->headers, "Upload-Metadata"), x->mem, &m, err) &&
-           read_kind(&m, &u->kind, err) && read_file_id(x, &m, &u->file_id, err) &&
-           read_install(x, &m, u, err);
-}
-
-static bool read_length(struct exchange *x, int64_t *out, struct err *err)
-{
-    const char *defer = headers_find(&x->headers, "Upload-Defer-Length");
-    const char *length = headers_find(&x->headers, "Upload-Length");
-
-    *out = LENGTH_UNKNOWN;
-    if (defer && strcmp(defer, "1") != 0)
-        return err_field(err, ERR_INVALID, "Upload-Defer-Length", "must be 1");
-    if (!defer == !length)
-        return err_field(err, ERR_INVALID, "Upload-Length",
-                         "send either Upload-Length or Upload-Defer-Length");
-    return tus_number_parse("Upload-Length", length, out, err);
-}
-
-static bool check_type(struct exchange *x, enum step *refused)
-{
-    const char *type = headers_find(&x->headers, "Content-Type");
-
-    if (type && strcasecmp(type, "application/offset+octet-stream") == 0)
-        return true;
-    *refused = refuse(x, REFUSED_bad_request, 415, "media_type", "Content-Type",
-                      "Bytes of an upload are application/offset+octet-stream.");
-    return false;
-}
-
-static bool fits_creation(struct exchange *x, struct err *err)
-{
-    const struct new_upload *u = &x->up.op.upload;
-    int64_t limit = chunk_limit_of(&x->server->config.uploads, u->kind);
-
-    if (u->length > limit)
-        return err_field(err, ERR_TOO_BIG, "Upload-Length", "an upload of this kind may have %lld",
-                         (long long)limit);
-    if (u->length != LENGTH_UNKNOWN && x->body.bytes > (uint64_t)u->length)
-        return err_field(err, ERR_TOO_BIG, "Content-Length", "the body is past the Upload-Length");
-    if (x->body.bytes > (uint64_t)limit)
-        return err_field(err, ERR_TOO_BIG, "Content-Length", "an upload of this kind may have %lld",
-                         (long long)limit);
-    return true;
-}
-
-static bool read_checksum(struct exchange *x, struct err *err)
-{
-    const char *checksum = headers_find(&x->headers, "Upload-Checksum");
-    struct upload_request *up = &x->up;
-
-    if (!checksum)
-        return true;
-    if (!tus_checksum_parse(checksum, &up->checksum, err))
-        return false;
-    if (x->body.bytes > CHECKED_MAX)
-        return err_field(err, ERR_TOO_BIG, "Upload-Checksum",
-                         "a chunk with a checksum may have %u bytes", CHECKED_MAX);
-    return true;
-}
-
-/* Symbols decide what every stack says, and ingest keys are in every copy of the game. */
-static bool may_create(const struct exchange *x, enum upload_kind kind, struct err *err)
-{
-    return kind == KIND_SESSION || x->who.role == ROLE_ADMIN ||
-           err_set(err, ERR_FORBIDDEN, "symbols and mappings need an admin key");
-}
-
-bool upload_final(struct req *r, struct err *err);
-
-static enum step parse_creation(struct exchange *x)
-{
-    struct upload_request *up = &x->up;
-    struct new_upload *u = &up->op.upload;
-    struct err err = {0};
-    unsigned char id[16];
-    enum step refused;
-
-    up->concat = headers_find(&x->headers, "Upload-Concat");
-    if (!tus_concat_parse(up->concat, UPLOADS_PATH "/", x->mem, &up->partials, &err) ||
-        !read_metadata(x, u, &err) || !may_create(x, u->kind, &err))
-        return exchange_refuse_err(x, &err);
-    u->concat = up->partials.concat;
-    secret_upload_id(x->server->config.context->secret, x->who.app, u->file_id,
-                     u->concat == CONCAT_PARTIAL, id);
-    up->op.key = upload_key_of(x->who.app, id);
-    if (u->concat == CONCAT_FINAL) {
-        if (has_body(x) || headers_find(&x->headers, "Upload-Length") ||
-            headers_find(&x->headers, "Upload-Defer-Length"))
-            return bad(x, "Upload-Concat", "A final upload has neither length nor body.");
-        return exchange_call(x, upload_final);
-    }
-    if (!read_length(x, &u->length, &err) || !read_checksum(x, &err) || !fits_creation(x, &err))
-        return exchange_refuse_err(x, &err);
-    if (has_body(x) && !check_type(x, &refused))
-        return refused;
-    up->op.create = true;
-    up->piece_max = u->kind == KIND_SESSION ? SESSION_PIECE : OTHER_PIECE;
-    up->stage = UPLOAD_ENTER;
-    return STEP_MORE;
-}
-
-static bool read_id(struct exchange *x)
-{
-    unsigned char id[16];
-
-    if (!x->match.param[0] || !from_hex(x->match.param[0], sizeof id, id))
-        return false;
-    x->up.op.key = upload_key_of(x->who.app, id);
-    return true;
-}
-
-static enum step no_such_upload(struct exchange *x)
-{
-    return refuse(x, REFUSED_N, 404, "not_found", NULL, "There is no such upload.");
-}
-
-static enum step parse_patch(struct exchange *x)
-{
-    struct upload_request *up = &x->up;
-    const char *offset = headers_find(&x->headers, "Upload-Offset");
-    struct err err = {0};
-    enum step refused;
-
-    if (!read_id(x))
-        return no_such_upload(x);
-    if (!check_type(x, &refused))
-        return refused;
-    if (!offset)
-        return bad(x, "Upload-Offset", "The header is missing.");
-    up->op.length = LENGTH_UNKNOWN;
-    if (!tus_number_parse("Upload-Offset", offset, &up->op.at, &err) ||
-        !tus_number_parse("Upload-Length", headers_find(&x->headers, "Upload-Length"),
-                          &up->op.length, &err) ||
-        !read_checksum(x, &err))
-        return exchange_refuse_err(x, &err);
-    up->piece_max = SESSION_PIECE; /* until the kind is known */
-    up->stage = UPLOAD_ENTER;
-    return STEP_MORE;
-}
-
-static enum step parse(struct exchange *x)
-{
-    struct upload_request *up = &x->up;
-    struct http_server *s = x->server;
-
-    up->creates = strcmp(x->match.route->method, "POST") == 0;
-    if (x->flow == FLOW_UPLOAD_CALL) {
-        if (has_body(x))
-            return bad(x, "Content-Length", "This method takes no body.");
-        if (!read_id(x))
-            return no_such_upload(x);
-        up->stage = UPLOAD_ENTER;
-        return STEP_MORE;
-    }
-    if (has_body(x) && !block_roomy(s->blocks))
-        return refuse(x, REFUSED_no_buffers, 503, "busy", NULL, "No memory for bodies is free.");
-    if (!chunk_store_roomy(s->store))
-        return refuse(x, REFUSED_commit_queue_full, 503, "busy", NULL,
-                      "Too many uploads wait to be stored.");
-    return up->creates ? parse_creation(x) : parse_patch(x);
+    to_hex(x->up.op.key.id, sizeof x->up.op.key.id, id);
+    snprintf(x->location, sizeof x->location, "%s%s" UPLOADS_PATH "/%s", *base ? base : "http://",
+             *base ? "" : host, id);
+    reply_put(&x->reply, "Location", x->location);
 }
 
 /* The store -------------------------------------------------------------------------------------
@@ -316,7 +96,8 @@ static enum step store(struct exchange *x, bool ended)
     exchange_suspend(x);
     if (chunk_store_submit(x->server->store, &up->op, false))
         return STEP_WAIT;
-    refuse(x, REFUSED_commit_queue_full, 503, "busy", NULL, "Too many uploads wait to be stored.");
+    upload_refuse(x, REFUSED_commit_queue_full, 503, "busy", NULL,
+                  "Too many uploads wait to be stored.");
     exchange_resume(x);
     return STEP_WAIT;
 }
@@ -415,8 +196,8 @@ static enum step receive(struct exchange *x, const char *data, size_t *size)
 
         if (up->op.len == up->piece_max) {
             if (up->checksum.kind != CHECKSUM_NONE)
-                return refuse(x, REFUSED_too_big, 413, "too_big", "Upload-Checksum",
-                              "The chunk is too long for one with a checksum.");
+                return upload_refuse(x, REFUSED_too_big, 413, "too_big", "Upload-Checksum",
+                                     "The chunk is too long for one with a checksum.");
             return store(x, false);
         }
         struct block *b = piece_block(x, &wait);
@@ -447,8 +228,8 @@ static bool checksum_ok(struct upload_request *up)
 static enum step end_body(struct exchange *x)
 {
     if (!checksum_ok(&x->up))
-        return refuse(x, REFUSED_bad_request, STATUS_CHECKSUM_MISMATCH, "checksum_mismatch",
-                      "Upload-Checksum", "The chunk arrived damaged and was discarded.");
+        return upload_refuse(x, REFUSED_bad_request, STATUS_CHECKSUM_MISMATCH, "checksum_mismatch",
+                             "Upload-Checksum", "The chunk arrived damaged and was discarded.");
     return store(x, true);
 }
 
@@ -463,11 +244,12 @@ static enum step begin_checked(struct exchange *x)
     if (up->checksum.kind != CHECKSUM_CRC32C) {
         up->digest = digest_new(up->checksum.kind == CHECKSUM_SHA1 ? DIGEST_SHA1 : DIGEST_SHA256);
         if (!up->digest)
-            return refuse(x, REFUSED_no_buffers, 503, "busy", NULL, "Out of memory.");
+            return upload_refuse(x, REFUSED_no_buffers, 503, "busy", NULL, "Out of memory.");
     }
     up->reserved = n ? block_take_n(x->server->blocks, n) : NULL;
     if (n && !up->reserved)
-        return refuse(x, REFUSED_no_buffers, 503, "busy", NULL, "No memory for bodies is free.");
+        return upload_refuse(x, REFUSED_no_buffers, 503, "busy", NULL,
+                             "No memory for bodies is free.");
     return STEP_MORE;
 }
 
@@ -488,40 +270,16 @@ static enum step begin_body(struct exchange *x)
 /* Answers -----------------------------------------------------------------------------------------
  */
 
-static void put_number(struct exchange *x, unsigned slot, const char *name, int64_t v)
-{
-    snprintf(x->value[slot], sizeof x->value[slot], "%" PRId64, v);
-    reply_put(&x->reply, name, x->value[slot]);
-}
-
-static void put_expiry(struct exchange *x, unsigned slot, int64_t unix_s)
-{
-    http_date(unix_s, x->value[slot]);
-    reply_put(&x->reply, "Upload-Expires", x->value[slot]);
-}
-
-static void put_location(struct exchange *x)
-{
-    const char *base = x->server->config.context->public_url;
-    const char *host = headers_find(&x->headers, "Host");
-    char id[33];
-
-    to_hex(x->up.op.key.id, sizeof x->up.op.key.id, id);
-    snprintf(x->location, sizeof x->location, "%s%s" UPLOADS_PATH "/%s", *base ? base : "http://",
-             *base ? "" : host, id);
-    reply_put(&x->reply, "Location", x->location);
-}
-
 static enum step answer_ok(struct exchange *x)
 {
     const struct chunk_answer *a = &x->up.op.answer;
 
     x->reply.status = x->up.creates ? 201 : 204;
     if (x->up.creates)
-        put_location(x);
-    put_number(x, 0, "Upload-Offset", a->at);
+        upload_put_location(x);
+    upload_put_number(x, 0, "Upload-Offset", a->at);
     if (!a->complete)
-        put_expiry(x, 1, a->expires_s);
+        upload_put_expiry(x, 1, a->expires_s);
     x->stage = STAGE_REPLY;
     return STEP_REPLY;
 }
@@ -532,30 +290,30 @@ static enum step answer_failure(struct exchange *x)
 
     switch (a->outcome) {
     case CHUNK_NOT_FOUND:
-        return no_such_upload(x);
+        return upload_unknown(x);
     case CHUNK_GONE:
-        return refuse(x, REFUSED_N, 410, "gone", NULL, "The upload expired or was deleted.");
+        return upload_refuse(x, REFUSED_N, 410, "gone", NULL, "The upload expired or was deleted.");
     case CHUNK_OFFSET:
-        put_number(x, 0, "Upload-Offset", a->at);
-        return refuse(x, REFUSED_N, 409, "offset_mismatch", "Upload-Offset",
-                      "The upload stands at another offset.");
+        upload_put_number(x, 0, "Upload-Offset", a->at);
+        return upload_refuse(x, REFUSED_N, 409, "offset_mismatch", "Upload-Offset",
+                             "The upload stands at another offset.");
     case CHUNK_TOO_LONG:
-        return refuse(x, REFUSED_too_big, 413, "too_big", "Upload-Length",
-                      "The bytes go past the length of the upload.");
+        return upload_refuse(x, REFUSED_too_big, 413, "too_big", "Upload-Length",
+                             "The bytes go past the length of the upload.");
     case CHUNK_FINAL:
-        return refuse(x, REFUSED_forbidden, 403, "final", NULL,
-                      "A concatenated upload takes no bytes.");
+        return upload_refuse(x, REFUSED_forbidden, 403, "final", NULL,
+                             "A concatenated upload takes no bytes.");
     case CHUNK_LENGTH_FIXED:
-        return bad(x, "Upload-Length", "The upload has another length or is past this one.");
+        return upload_bad(x, "Upload-Length", "The upload has another length or is past this one.");
     case CHUNK_OTHER_FILE:
-        return refuse(x, REFUSED_N, 409, "file_id_used", "Upload-Metadata",
-                      "The file id was used for a file of another kind or length.");
+        return upload_refuse(x, REFUSED_N, 409, "file_id_used", "Upload-Metadata",
+                             "The file id was used for a file of another kind or length.");
     case CHUNK_POISON:
-        return refuse(x, REFUSED_database, 500, "internal", NULL,
-                      "The server cannot store this; its log says why.");
+        return upload_refuse(x, REFUSED_database, 500, "internal", NULL,
+                             "The server cannot store this; its log says why.");
     default:
-        return refuse(x, REFUSED_database, 503, "database", NULL,
-                      "The database cannot answer now. Try again later.");
+        return upload_refuse(x, REFUSED_database, 503, "database", NULL,
+                             "The database cannot answer now. Try again later.");
     }
 }
 
@@ -606,12 +364,12 @@ static enum step enter(struct exchange *x)
     struct active *active = x->server->active;
 
     if (up->node.superseded)
-        return refuse(x, REFUSED_superseded, 423, "superseded", NULL,
-                      "A newer request for the same upload came.");
+        return upload_refuse(x, REFUSED_superseded, 423, "superseded", NULL,
+                             "A newer request for the same upload came.");
     if (up->waited)
         return entered(x);
     up->node.key = up->op.key;
-    up->node.sends = has_body(x);
+    up->node.sends = upload_has_body(x);
     if (active_try(active, &up->node))
         return entered(x);
     up->waited = true;
@@ -627,7 +385,7 @@ static enum step advance(struct exchange *x, const char *data, size_t *size)
 
     switch (up->stage) {
     case UPLOAD_PARSE:
-        return parse(x);
+        return upload_parse(x);
     case UPLOAD_ENTER:
         return enter(x);
     case UPLOAD_PROBE:
@@ -637,7 +395,7 @@ static enum step advance(struct exchange *x, const char *data, size_t *size)
     case UPLOAD_BODY:
         if (*size)
             return receive(x, data, size);
-        if (has_body(x) && !x->body_begun) {
+        if (upload_has_body(x) && !x->body_begun) {
             x->body_begun = true; /* called once before the body and once after it */
             return STEP_MORE;
         }
@@ -682,76 +440,4 @@ void upload_release(struct exchange *x)
     block_give(x->server->blocks, &up->reserved);
     digest_free(up->digest);
     up->digest = NULL;
-}
-
-/* Handlers ----------------------------------------------------------------------------------------
- */
-
-bool upload_options(struct req *r, struct err *err)
-{
-    struct exchange *x = exchange_of_req(r);
-    const struct chunk_limits *l = &x->server->config.uploads;
-
-    (void)err;
-    reply_put(r->reply, "Tus-Version", TUS_VERSION);
-    reply_put(r->reply, "Tus-Extension", TUS_EXTENSIONS);
-    reply_put(r->reply, "Tus-Checksum-Algorithm", TUS_CHECKSUMS);
-    put_number(x, 0, "Tus-Max-Size",
-               l->session_max > l->symbols_max ? l->session_max : l->symbols_max);
-    return reply_empty(r, 204);
-}
-
-/* The store speaks of its queries. */
-static bool not_there(struct err *err)
-{
-    if (err->code == ERR_NOT_FOUND)
-        err_set(err, ERR_NOT_FOUND, "There is no such upload.");
-    return false;
-}
-
-bool upload_head(struct req *r, struct err *err)
-{
-    struct exchange *x = exchange_of_req(r);
-    struct upload_info info = {0};
-
-    if (!chunk_store_stat(r->db, &x->up.op.key, r->mem, &info, err))
-        return not_there(err);
-    if (info.expired || strcmp(info.state, "deleted") == 0)
-        return err_set(err, ERR_GONE, "the upload expired or was deleted");
-    put_number(x, 0, "Upload-Offset", info.at);
-    if (info.length == LENGTH_UNKNOWN)
-        reply_put(r->reply, "Upload-Defer-Length", "1");
-    else
-        put_number(x, 1, "Upload-Length", info.length);
-    if (*info.metadata)
-        reply_put(r->reply, "Upload-Metadata", info.metadata);
-    if (*info.concat)
-        reply_put(r->reply, "Upload-Concat", info.concat);
-    if (strcmp(info.state, "complete") != 0)
-        put_expiry(x, 2, info.expires_s);
-    return reply_empty(r, 200);
-}
-
-bool upload_delete(struct req *r, struct err *err)
-{
-    struct exchange *x = exchange_of_req(r);
-
-    if (!chunk_store_remove(r->db, &x->up.op.key, r->mem, err))
-        return not_there(err);
-    return reply_empty(r, 204);
-}
-
-/* POST with Upload-Concat: final. */
-bool upload_final(struct req *r, struct err *err)
-{
-    struct exchange *x = exchange_of_req(r);
-    struct upload_request *up = &x->up;
-
-    if (!chunk_store_join(r->db, &x->server->config.uploads, &up->op.key, &up->op.upload,
-                          &up->partials, up->concat, r->mem, err))
-        return false;
-    if (r->ctx->jobs_added)
-        r->ctx->jobs_added(r->ctx->jobs_user);
-    put_location(x);
-    return reply_empty(r, 201);
 }
