@@ -1,7 +1,7 @@
 #include "server/http/exchange.h"
 
 #include "server/common/clock.h"
-#include "server/http/login.h"
+#include "server/http/coding.h"
 #include "server/http/server_internal.h"
 
 #include <inttypes.h>
@@ -270,6 +270,8 @@ static void run_call(struct task *t, struct db *db, const struct err *why)
     if (!ok) {
         reply_fini(&x->reply);
         exchange_refuse_err(x, &err);
+    } else if (x->authorized) {
+        coding_reply(&x->reply, headers_find(&x->headers, "Accept-Encoding"));
     }
     x->response = exchange_response(x); /* while what its headers say is alive */
     x->stage = STAGE_REPLY;
@@ -299,15 +301,40 @@ enum step exchange_call(struct exchange *x, handler_fn handle)
 /* Keys --------------------------------------------------------------------------------------------
  */
 
+struct ended_row {
+    bool ended;
+};
+static const struct db_col ended_cols[] = {DB_COL(ended_row, ended)};
+static const struct db_map ended_map = DB_MAP(ended_row, ended_cols);
+
+static bool login_ended(struct err *err)
+{
+    return err_field(err, ERR_UNAUTHORIZED, "Cookie", "this login has ended: log in again");
+}
+
+/* Whoever logged out did so on any server, a moment ago: this is not kept in memory. */
+static bool login_goes_on(struct exchange *x, struct db *db)
+{
+    struct ended_row row;
+
+    return db_one(db, Q_LOGIN_ENDED, DB_ARGS(db_bytes(x->login_id, sizeof x->login_id)), &ended_map,
+                  x->mem, &row, &x->key_err) &&
+           (!row.ended || login_ended(&x->key_err));
+}
+
 static void run_key(struct task *t, struct db *db, const struct err *why)
 {
     struct exchange *x = (struct exchange *)((char *)t - offsetof(struct exchange, task));
+    struct principal who;
 
+    x->looked_up = true;
     if (!db) {
         x->key_err = *why;
         x->key_failed = true;
-    } else if (!keys_load(x->server->keys, db, x->mem, x->key_hash, &x->key_err)) {
+    } else if (x->by_login && !login_goes_on(x, db)) {
         x->key_failed = true;
+    } else if (keys_find(x->server->keys, x->key_hash, &who) == KEY_MISSING) {
+        x->key_failed = !keys_load(x->server->keys, db, x->mem, x->key_hash, &x->key_err);
     }
     exchange_resume(x);
 }
@@ -317,9 +344,13 @@ static bool key_from_cookie(struct exchange *x, const char *token, struct err *e
 {
     const struct secret *secret = x->server->config.context->secret;
     bool reads = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
+    struct login login;
 
-    if (!secret || !secret->len || !login_open(secret, token, time(NULL), x->key_hash))
-        return err_field(err, ERR_UNAUTHORIZED, "Cookie", "this login has ended: log in again");
+    if (!secret || !secret->len || !login_open(secret, token, time(NULL), &login))
+        return login_ended(err);
+    x->by_login = true;
+    memcpy(x->key_hash, login.key_hash, sizeof x->key_hash);
+    memcpy(x->login_id, login.id, sizeof x->login_id);
     if (!reads && !login_csrf_ok(secret, token, headers_find(&x->headers, LOGIN_CSRF_HEADER)))
         return err_field(err, ERR_FORBIDDEN, LOGIN_CSRF_HEADER,
                          "with a login cookie, send the token that the login gave");
@@ -336,6 +367,12 @@ static bool find_key(struct exchange *x, struct err *err)
     return key_from_header(given, x->key_hash, err);
 }
 
+static enum step look_up_key(struct exchange *x)
+{
+    x->task = (struct task){.run = run_key, .wants_db = true, .urgent = true};
+    return submit(x);
+}
+
 static enum step check_key(struct exchange *x)
 {
     struct err err = {0};
@@ -350,10 +387,11 @@ static enum step check_key(struct exchange *x)
     if (!x->authorized && !find_key(x, &err))
         return exchange_refuse_err(x, &err);
     x->authorized = true;
+    if (x->by_login && !x->looked_up)
+        return look_up_key(x);
     switch (keys_find(x->server->keys, x->key_hash, &x->who)) {
     case KEY_MISSING:
-        x->task = (struct task){.run = run_key, .wants_db = true, .urgent = true};
-        return submit(x);
+        return look_up_key(x);
     case KEY_UNKNOWN:
         err_field(&err, ERR_UNAUTHORIZED, "Authorization", "this key is not known or was revoked");
         return exchange_refuse_err(x, &err);

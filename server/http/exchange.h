@@ -19,6 +19,7 @@
 #include "server/http/headers.h"
 #include "server/http/keys.h"
 #include "server/http/log.h"
+#include "server/http/login.h"
 #include "server/http/metrics.h"
 #include "server/http/problem.h"
 #include "server/http/reply.h"
@@ -120,6 +121,9 @@ struct exchange {
     struct route_match match;
     struct uri uri;
     unsigned char key_hash[SHA256_BYTES];
+    bool by_login; /* a cookie stands for the key */
+    unsigned char login_id[LOGIN_ID_BYTES];
+    bool looked_up; /* the database was asked of login or key */
     struct principal who;
     struct err key_err; /* why the look-up failed */
     struct block *body_blocks, *body_last;

@@ -9,34 +9,40 @@ static void mac(const struct secret *s, const char *label, const void *subject, 
     secret_derive(s, label, 0, subject, n, out);
 }
 
-void login_seal(const struct secret *s, const unsigned char key_hash[SHA256_BYTES], int64_t end_s,
-                char token[LOGIN_TOKEN_CHARS + 1])
-{
-    unsigned char sealed[LOGIN_TOKEN_BYTES];
+#define SEALED_BYTES (LOGIN_TOKEN_BYTES - SHA256_BYTES)
 
-    memcpy(sealed, key_hash, SHA256_BYTES);
+void login_seal(const struct secret *s, const struct login *l, char token[LOGIN_TOKEN_CHARS + 1])
+{
+    unsigned char sealed[LOGIN_TOKEN_BYTES], *at = sealed;
+
+    memcpy(at, l->key_hash, SHA256_BYTES);
+    at += SHA256_BYTES;
+    memcpy(at, l->id, LOGIN_ID_BYTES);
+    at += LOGIN_ID_BYTES;
     for (int i = 0; i < 8; i++)
-        sealed[SHA256_BYTES + i] = (unsigned char)((uint64_t)end_s >> (8 * (7 - i)));
-    mac(s, "login", sealed, SHA256_BYTES + 8, sealed + SHA256_BYTES + 8);
+        at[i] = (unsigned char)((uint64_t)l->end_s >> (8 * (7 - i)));
+    mac(s, "login", sealed, SEALED_BYTES, sealed + SEALED_BYTES);
     to_hex(sealed, sizeof sealed, token);
 }
 
-bool login_open(const struct secret *s, const char *token, int64_t now_s,
-                unsigned char key_hash[SHA256_BYTES])
+bool login_open(const struct secret *s, const char *token, int64_t now_s, struct login *out)
 {
     unsigned char sealed[LOGIN_TOKEN_BYTES], expected[SHA256_BYTES];
+    const unsigned char *end = sealed + SHA256_BYTES + LOGIN_ID_BYTES;
     uint64_t end_s = 0;
 
     if (!from_hex(token, sizeof sealed, sealed))
         return false;
-    mac(s, "login", sealed, SHA256_BYTES + 8, expected);
-    if (!equal_secret(expected, sealed + SHA256_BYTES + 8, SHA256_BYTES))
+    mac(s, "login", sealed, SEALED_BYTES, expected);
+    if (!equal_secret(expected, sealed + SEALED_BYTES, SHA256_BYTES))
         return false;
     for (int i = 0; i < 8; i++)
-        end_s = end_s << 8 | sealed[SHA256_BYTES + i];
+        end_s = end_s << 8 | end[i];
     if ((int64_t)end_s <= now_s)
         return false;
-    memcpy(key_hash, sealed, SHA256_BYTES);
+    memcpy(out->key_hash, sealed, SHA256_BYTES);
+    memcpy(out->id, sealed + SHA256_BYTES, LOGIN_ID_BYTES);
+    out->end_s = (int64_t)end_s;
     return true;
 }
 

@@ -1,10 +1,10 @@
 #include "server/web/web.h"
 
 #include "server/api/etag.h"
+#include "server/http/coding.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define FILE_BYTES_MAX ((size_t)16 << 20)
 
@@ -26,36 +26,11 @@ const struct web_file *web_find(const struct web_file *files, size_t n, const ch
     return NULL;
 }
 
-/* Whether a list like "gzip;q=0.8, zstd" has the coding with a weight above 0 (RFC 9110, 12.5.3). A
- * bare "*" is left to mean nothing: the plain form is always right. */
-static bool accepts(const char *list, const char *coding)
-{
-    size_t n = strlen(coding);
-
-    for (const char *at = list; *at;) {
-        at += strspn(at, " \t,");
-
-        size_t len = strcspn(at, ",");
-        bool same = strncasecmp(at, coding, n) == 0 && strchr(" \t;,", at[n]);
-
-        if (same) {
-            const char *q = memmem(at, len, "q=0", 3);
-
-            /* "q=0", "q=0." and "q=0.000" refuse it */
-            return !q || q[3 + strspn(q + 3, ".0")] >= '1';
-        }
-        at += len;
-    }
-    return false;
-}
-
 enum web_coding web_coding_of(const struct web_file *f, const char *accept_encoding)
 {
-    if (!accept_encoding)
-        return WEB_PLAIN;
-    if (f->zstd.len && accepts(accept_encoding, "zstd"))
+    if (f->zstd.len && coding_accepts(accept_encoding, "zstd"))
         return WEB_ZSTD;
-    return f->gzip.len && accepts(accept_encoding, "gzip") ? WEB_GZIP : WEB_PLAIN;
+    return f->gzip.len && coding_accepts(accept_encoding, "gzip") ? WEB_GZIP : WEB_PLAIN;
 }
 
 static void put_headers(struct req *r, const struct web_file *f, enum web_coding coding,

@@ -33,8 +33,9 @@ static void expect_described(const json_t *doc, const struct route *route)
     if (!strstr(text ? text : "", role[route->role]))
         fail_msg("%s %s: the description does not say '%s'", route->method, route->pattern,
                  role[route->role]);
-    /* open to all: no security; otherwise a key */
-    assert_int_equal(json_array_size(json_object_get(op, "security")), route->role != ROLE_NONE);
+    /* open to all: no security; otherwise a key or a browser's cookie */
+    assert_int_equal(json_array_size(json_object_get(op, "security")),
+                     route->role != ROLE_NONE ? 2 : 0);
     if (strstr(route->pattern, "/v1/uploads"))
         return; /* bytes, whose limit is in the headers */
     if (!json_object_get(op, "requestBody") != !route->body_limit)
@@ -49,6 +50,26 @@ static void describes_every_route_with_its_role(void **state)
         expect_described(api->doc, &api_routes[i]);
     for (size_t i = 0; i < builtin_routes_n; i++)
         expect_described(api->doc, &builtin_routes[i]);
+}
+
+/* Whatever takes a key takes a browser's cookie in its place. */
+static void names_key_and_cookie_wherever_one_is_needed(void **state)
+{
+    struct api *api = *state;
+    const char *path, *method;
+    json_t *item, *op;
+
+    json_object_foreach(json_object_get(api->doc, "paths"), path, item)
+        json_object_foreach(item, method, op)
+    {
+        const json_t *ways = json_object_get(op, "security");
+
+        if (json_array_size(ways) == 0)
+            continue;
+        if (json_array_size(ways) != 2 || !json_object_get(json_array_get(ways, 0), "key") ||
+            !json_object_get(json_array_get(ways, 1), "login"))
+            fail_msg("%s %s: key or login", method, path);
+    }
 }
 
 static bool is_route(const struct route *table, size_t n, const char *method, const char *path)
@@ -143,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(describes_every_route_with_its_role),
+        TEST(names_key_and_cookie_wherever_one_is_needed),
         TEST(describes_nothing_that_is_not_there),
         TEST(serves_the_document_of_the_source),
         TEST(gives_examples_that_keep_their_schemas),

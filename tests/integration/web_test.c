@@ -163,6 +163,43 @@ static void logging_out_takes_the_cookie_away(void **state)
     assert_non_null(strstr(api->answer.cookie, "; Max-Age=0;"));
 }
 
+static void a_cookie_copied_before_the_logout_opens_nothing_on_any_server(void **state)
+{
+    struct api *api = *state;
+    char cookie[512], csrf[128], other[512], other_csrf[128];
+
+    log_in(api, ROLE_READ);
+    keep_login(api, cookie, csrf);
+    log_in(api, ROLE_READ);
+    keep_login(api, other, other_csrf);
+    assert_string_not_equal(cookie, other);
+    assert_int_equal(ask(api, "GET", "/v1/sessions", cookie, NULL), 200);
+    assert_int_equal(ask(api, "DELETE", "/v1/login", cookie, csrf), 204);
+    assert_int_equal(ask(api, "GET", "/v1/sessions", cookie, NULL), 401);
+    api_problem(api->answer.json, "unauthorized", "Cookie");
+    assert_int_equal(ask(api, "DELETE", "/v1/login", cookie, csrf), 401);
+    assert_int_equal(ask(api, "GET", "/v1/sessions", other, NULL), 200);
+    api_restart(api); /* another server of the database */
+    assert_int_equal(ask(api, "GET", "/v1/sessions", cookie, NULL), 401);
+    assert_int_equal(ask(api, "GET", "/v1/sessions", other, NULL), 200);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM logout"), 1);
+}
+
+static void logins_past_their_end_are_forgotten_by_the_next_logout(void **state)
+{
+    struct api *api = *state;
+    char cookie[512], csrf[128];
+
+    log_in(api, ROLE_READ);
+    keep_login(api, cookie, csrf);
+    assert_int_equal(ask(api, "DELETE", "/v1/login", cookie, csrf), 204);
+    pg_sql(api->conninfo, "UPDATE logout SET ends_at = now() - interval '1 second'");
+    log_in(api, ROLE_READ);
+    keep_login(api, cookie, csrf);
+    assert_int_equal(ask(api, "DELETE", "/v1/login", cookie, csrf), 204);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM logout"), 1);
+}
+
 static void an_ingest_key_does_not_log_in(void **state)
 {
     struct api *api = *state;
@@ -181,6 +218,61 @@ static void a_revoked_key_ends_its_logins(void **state)
     pg_sql(api->conninfo, "UPDATE api_key SET revoked_at = now() WHERE role = 'read'");
     api_restart(api); /* the cache of keys knows it for some seconds more */
     assert_int_equal(ask(api, "GET", "/v1/sessions", cookie, NULL), 401);
+}
+
+/* Codings of the API's answers ----------------------------------------------------------------- */
+
+static const struct api_answer *ask_coded(struct api *api, const char *path, const char *accept)
+{
+    return api_send(api, (struct api_call){.method = "GET",
+                                           .path = path,
+                                           .key = api->key[0][ROLE_ADMIN],
+                                           .headers = {accept},
+                                           .undescribed = true});
+}
+
+static void long_answers_come_smaller_to_who_can_read_them(void **state)
+{
+    struct api *api = *state;
+    char id[33], path[64];
+
+    api_play(api, 0, 7, 20, id);
+    snprintf(path, sizeof path, "/v1/sessions/%s/timeline", id);
+
+    size_t plain = ask_coded(api, path, NULL)->len;
+
+    assert_true(plain > 4096);
+    assert_string_equal(api->answer.coding, "");
+    assert_string_equal(api->answer.vary, "Accept-Encoding");
+    ask_coded(api, path, "Accept-Encoding: gzip");
+    assert_string_equal(api->answer.coding, "gzip");
+    assert_string_equal(api->answer.vary, "Accept-Encoding");
+    assert_true(api->answer.len < plain / 2);
+    assert_memory_equal(api->answer.body, "\x1f\x8b", 2);
+    ask_coded(api, path, "Accept-Encoding: gzip, zstd");
+    assert_string_equal(api->answer.coding, "zstd");
+    assert_memory_equal(api->answer.body, "\x28\xb5\x2f\xfd", 4);
+    ask_coded(api, path, "Accept-Encoding: gzip;q=0, identity");
+    assert_int_equal(api->answer.len, plain);
+}
+
+static void short_answers_secrets_and_bytes_with_a_digest_come_as_they_are(void **state)
+{
+    struct api *api = *state;
+    char id[33], path[64];
+
+    api_play(api, 0, 7, 20, id);
+    ask_coded(api, "/v1/sessions/00000000000000000000000000000000", "Accept-Encoding: gzip");
+    assert_int_equal(api->answer.status, 404);
+    assert_string_equal(api->answer.coding, "");
+    snprintf(path, sizeof path, "/v1/sessions/%s/raw/0", id);
+    ask_coded(api, path, "Accept-Encoding: gzip, zstd");
+    assert_int_equal(api->answer.status, 200);
+    assert_string_not_equal(api->answer.etag, "");
+    assert_string_equal(api->answer.coding, "");
+    log_in(api, ROLE_READ);
+    assert_string_equal(api->answer.cache, "no-store");
+    assert_string_equal(api->answer.coding, "");
 }
 
 /* Keys ----------------------------------------------------------------------------------------- */
@@ -215,8 +307,12 @@ int main(void)
         TEST(changing_something_with_a_login_needs_its_token),
         TEST(a_login_that_was_not_given_opens_nothing),
         TEST(logging_out_takes_the_cookie_away),
+        TEST(a_cookie_copied_before_the_logout_opens_nothing_on_any_server),
+        TEST(logins_past_their_end_are_forgotten_by_the_next_logout),
         TEST(an_ingest_key_does_not_log_in),
         TEST(a_revoked_key_ends_its_logins),
+        TEST(long_answers_come_smaller_to_who_can_read_them),
+        TEST(short_answers_secrets_and_bytes_with_a_digest_come_as_they_are),
         TEST(lists_the_keys_of_the_app_without_the_keys),
     };
 

@@ -194,6 +194,8 @@ static size_t on_header(char *line, size_t one, size_t n, void *user)
     keep_header(line, one * n, "Retry-After", a->retry_after, sizeof a->retry_after);
     keep_header(line, one * n, "Set-Cookie", a->cookie, sizeof a->cookie);
     keep_header(line, one * n, "Content-Security-Policy", a->policy, sizeof a->policy);
+    keep_header(line, one * n, "Content-Encoding", a->coding, sizeof a->coding);
+    keep_header(line, one * n, "Vary", a->vary, sizeof a->vary);
     return one * n;
 }
 
@@ -260,9 +262,11 @@ const struct api_answer *api_send(struct api *api, struct api_call call)
 
     forget(a);
     exchange(api, &call);
-    if (strstr(a->type, "json") && a->len)
+    bool json = strstr(a->type, "json") && a->len && !a->coding[0];
+
+    if (json)
         a->json = json_loadb((const char *)a->body, a->len, JSON_REJECT_DUPLICATES, NULL);
-    if (strstr(a->type, "json") && a->len && !a->json)
+    if (json && !a->json)
         fail_msg("%s %s: not JSON: %.300s", call.method, call.path, (const char *)a->body);
     if (!call.undescribed && strcmp(call.method, "HEAD") != 0 &&
         !openapi_check(api->doc, call.method, call.path, a->status, a->type, a->json, &err))

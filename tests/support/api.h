@@ -25,6 +25,7 @@ struct api_answer {
     int status;
     char type[96], etag[96], location[256], request_id[64], cache[64], retry_after[16];
     char cookie[512], policy[256]; /* Set-Cookie, Content-Security-Policy */
+    char coding[16], vary[32];     /* Content-Encoding, Vary */
     json_t *json;                  /* NULL if it is none */
     unsigned char *body;
     size_t len;
