@@ -5,7 +5,7 @@
  * Clopper-Pearson bounds at 95 %.
  */
 #include "support/fix_sim.h"
-#include "support/release_sim.h"
+#include "support/release_tally.h"
 #include "support/tier_sim.h"
 
 #include <getopt.h>
@@ -14,153 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tally {
-    unsigned runs, slices;
-    unsigned warn, alert, improved, plain, releases_warn, releases_alert; /* on nothing */
-    unsigned warn_by[3], alert_by[3], found_plain;                        /* slice 0 */
-    double d[SIM_METRICS], d2[SIM_METRICS], v[SIM_METRICS], raw, sessions, effect[SIM_METRICS];
-    int64_t *warn_at, *alert_at; /* of slice 0; runs of them */
-};
-static const int64_t by[3] = {500, 1000, 1500};
-
-static void add_nothing(struct tally *t, const struct sim_slice *s)
-{
-    t->slices++;
-    t->warn += s->warn > 0;
-    t->alert += s->alert > 0;
-    t->improved += s->improved > 0;
-    t->plain += s->plain > 0;
-    t->raw += s->raw;
-    for (unsigned m = 0; m < SIM_METRICS; m++) {
-        t->d[m] += s->d[m];
-        t->d2[m] += s->d[m] * s->d[m];
-        t->v[m] += s->v[m];
-    }
-}
-
-static void add_release(struct tally *t, const struct sim_release *r, double effect)
-{
-    const struct sim_slice *hit = &r->slice[0];
-    bool warned = false, alerted = false;
-
-    for (unsigned s = fabs(effect) > 0 ? 1u : 0u; s < SIM_SLICES; s++) {
-        add_nothing(t, &r->slice[s]);
-        warned |= r->slice[s].warn > 0;
-        alerted |= r->slice[s].alert > 0;
-    }
-    t->releases_warn += warned;
-    t->releases_alert += alerted;
-    for (unsigned k = 0; k < 3; k++) {
-        t->warn_by[k] += hit->warn > 0 && hit->warn <= by[k];
-        t->alert_by[k] += hit->alert > 0 && hit->alert <= by[k];
-    }
-    for (unsigned m = 0; m < SIM_METRICS; m++)
-        t->effect[m] += hit->d[m];
-    t->found_plain += hit->plain > 0;
-    t->sessions += (double)hit->sessions;
-    t->warn_at[t->runs] = hit->warn > 0 ? hit->warn : INT64_MAX;
-    t->alert_at[t->runs] = hit->alert > 0 ? hit->alert : INT64_MAX;
-    t->runs++;
-}
-
-static void print_share(const char *what, unsigned x, unsigned n)
-{
-    struct interval i = clopper_pearson(x, n, 1.96);
-
-    printf("%-34s %7.3f %%  [%.3f, %.3f]  %u of %u\n", what, 100.0 * x / n, 100 * i.low,
-           100 * i.high, x, n);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void print_sessions(const char *what, int64_t *at, unsigned n)
-{
-    static const unsigned percent[] = {50, 90, 99};
-
-    qsort(at, n, sizeof *at, by_size);
-    printf("%-34s", what);
-    for (unsigned k = 0; k < 3; k++) {
-        int64_t v = at[(n - 1) * percent[k] / 100];
-
-        if (v == INT64_MAX)
-            printf("  %u %%: never", percent[k]);
-        else
-            printf("  %u %%: %lld", percent[k], (long long)v);
-    }
-    putchar('\n');
-}
-
-static void print_estimates(const struct tally *t)
-{
-    static const char *const name[SIM_METRICS] = {"P50", "P90", "mean", "janks"};
-
-    for (unsigned m = 0; m < SIM_METRICS; m++) {
-        double n = t->slices, mean = t->d[m] / n;
-
-        printf("D of %-5s on nothing: mean %+.4f, sd %.4f, root of mean V %.4f\n", name[m], mean,
-               sqrt(t->d2[m] / n - mean * mean), sqrt(t->v[m] / n));
-    }
-    printf("raw change of P90 on nothing: %+.2f %%\n", 100 * t->raw / t->slices);
-}
-
-static void print_found(const struct sim_options *o, struct tally *t)
-{
-    static const char *const name[SIM_METRICS] = {"P50", "P90", "mean", "janks"};
-
-    printf("\nslice with %+.0f %% work a frame; sessions at the end: %.0f; measured:",
-           100 * o->effect, t->sessions / t->runs);
-    for (unsigned m = 0; m < SIM_METRICS; m++)
-        printf(" %s %+.1f %%", name[m], 100 * expm1(t->effect[m] / t->runs));
-    putchar('\n');
-    for (unsigned k = 0; k < 3; k++) {
-        char what[40];
-
-        snprintf(what, sizeof what, "WARN or ALERT by %lld sessions", (long long)by[k]);
-        print_share(what, t->warn_by[k], t->runs);
-        snprintf(what, sizeof what, "ALERT by %lld sessions", (long long)by[k]);
-        print_share(what, t->alert_by[k], t->runs);
-    }
-    print_sessions("sessions to WARN", t->warn_at, t->runs);
-    print_sessions("sessions to ALERT", t->alert_at, t->runs);
-    print_share("plain +20 % rule, ever", t->found_plain, t->runs);
-}
-
 static int simulate_releases(const struct sim_options *o, unsigned runs)
 {
-    struct tally t = {.warn_at = calloc(runs, sizeof(int64_t)),
-                      .alert_at = calloc(runs, sizeof(int64_t))};
-    int status = 0;
+    struct release_tally t;
+    struct sim_release r;
+    bool ok = release_tally_init(&t, runs);
 
-    for (unsigned run = 0; !status && run < runs; run++) {
-        struct sim_release r;
-
-        if (!t.warn_at || !t.alert_at || !sim_release(o, run, &r)) {
-            fputs("alerts: out of memory\n", stderr);
-            status = 1;
-            break;
-        }
-        add_release(&t, &r, o->effect);
+    for (unsigned run = 0; ok && run < runs; run++) {
+        ok = sim_release(o, run, &r);
+        if (ok)
+            release_tally_add(&t, &r, o->effect);
     }
-    if (!status) {
-        printf("slices in which nothing changed, %d looks each\n", SIM_LOOKS);
-        print_share("ALERT", t.alert, t.slices);
-        print_share("WARN or ALERT", t.warn, t.slices);
-        print_share("improved", t.improved, t.slices);
-        print_share("plain +20 % rule", t.plain, t.slices);
-        print_share("releases with an ALERT on nothing", t.releases_alert, t.runs);
-        print_share("releases with a WARN on nothing", t.releases_warn, t.runs);
-        print_estimates(&t);
-        if (fabs(o->effect) > 0)
-            print_found(o, &t);
-    }
-    free(t.warn_at);
-    free(t.alert_at);
-    return status;
+    if (ok)
+        release_tally_print(&t, o, true);
+    else
+        fputs("alerts: out of memory\n", stderr);
+    release_tally_fini(&t);
+    return ok ? 0 : 1;
 }
 
 static void simulate_fixes(uint64_t seed, unsigned runs)
@@ -270,83 +140,28 @@ static int usage(void)
     return 2;
 }
 
-static int index_of(const char *word, const char *const list[], int n)
-{
-    for (int i = 0; i < n; i++)
-        if (!strcmp(word, list[i]))
-            return i;
-    return -1;
-}
-
 int main(int argc, char **argv)
 {
-    static const char *const mixes[] = {"none", "early", "slow"}, *const controls[] = {
-                                                                      "own", "shrunken", "model"};
-    static const struct option options[] = {{"seed", 1, 0, 's'},
+    static const struct option options[] = {SIM_OPTIONS,
                                             {"runs", 1, 0, 'n'},
-                                            {"effect", 1, 0, 'e'},
-                                            {"mix", 1, 0, 'm'},
-                                            {"vsync", 0, 0, 'v'},
-                                            {"day-sd", 1, 0, 'd'},
-                                            {"installs", 1, 0, 'i'},
-                                            {"frames", 1, 0, 'f'},
-                                            {"control", 1, 0, 'c'},
-                                            {"before", 1, 0, 'b'},
                                             {"verdicts", 0, 0, 'V'},
                                             {"tiers", 0, 0, 'T'},
                                             {0, 0, 0, 0}};
     struct sim_options o = sim_defaults();
     unsigned runs = 100;
     bool verdicts = false, tiers = false;
-    int c, i;
+    int c;
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
-        switch (c) {
-        case 's':
-            o.seed = strtoull(optarg, NULL, 10);
-            break;
-        case 'n':
+        if (c == 'n')
             runs = (unsigned)strtoul(optarg, NULL, 10);
-            break;
-        case 'e':
-            o.effect = strtod(optarg, NULL);
-            break;
-        case 'm':
-            if ((i = index_of(optarg, mixes, 3)) < 0)
-                return usage();
-            o.mix = (enum sim_mix)i;
-            break;
-        case 'c':
-            if ((i = index_of(optarg, controls, 3)) < 0)
-                return usage();
-            o.control = (enum sim_control)i;
-            break;
-        case 'v':
-            o.vsync = true;
-            break;
-        case 'd':
-            o.day_sd = strtod(optarg, NULL);
-            break;
-        case 'i':
-            o.installs = (unsigned)strtoul(optarg, NULL, 10);
-            break;
-        case 'f':
-            o.frames = (unsigned)strtoul(optarg, NULL, 10);
-            break;
-        case 'b':
-            o.days_before = (unsigned)strtoul(optarg, NULL, 10);
-            break;
-        case 'V':
+        else if (c == 'V')
             verdicts = true;
-            break;
-        case 'T':
+        else if (c == 'T')
             tiers = true;
-            break;
-        default:
+        else if (!sim_option(c, optarg, &o))
             return usage();
-        }
-    if (optind < argc || !runs || runs > 1000000 || !o.installs || o.installs > 100000 ||
-        !o.frames || !o.days_before || o.days_before > 60)
+    if (optind < argc || !runs || runs > 1000000 || !sim_options_good(&o))
         return usage();
     if (tiers)
         return simulate_tiers(o.seed, runs);
@@ -355,10 +170,6 @@ int main(int argc, char **argv)
         simulate_fixes(o.seed, runs);
         return 0;
     }
-    printf("alerts: seed %llu, %u releases, effect %+.0f %%, mix %s, control %s%s, %u days before, "
-           "day sd %.2f, %u "
-           "installs a tier, %u frames\n",
-           (unsigned long long)o.seed, runs, 100 * o.effect, mixes[o.mix], controls[o.control],
-           o.vsync ? ", vsync" : "", o.days_before, o.day_sd, o.installs, o.frames);
+    sim_options_print(&o, runs);
     return simulate_releases(&o, runs);
 }

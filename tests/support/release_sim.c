@@ -12,7 +12,6 @@
 #define MODELS 40 /* per tier */
 #define MOST_DAYS_BEFORE 60
 #define DAYS_AFTER 14
-#define MODEL_SD 0.12
 #define INSTALL_SD 0.12
 #define SESSION_SD 0.14
 #define SCENE_SD 0.10 /* of one scene in one session */
@@ -76,6 +75,7 @@ struct world {
     uint8_t (*seen)[SIM_SCENES]; /* on which builds */
     unsigned installs;
     struct slice *slice;
+    uint32_t *frame_us; /* of each scene of a session, for the watcher */
 };
 
 struct sim_options sim_defaults(void)
@@ -86,7 +86,13 @@ struct sim_options sim_defaults(void)
                                 .mix = SIM_MIX_NONE,
                                 .installs = 700,
                                 .frames = 100,
+                                .model_sd = 0.12,
                                 .day_sd = 0.02};
+}
+
+double sim_sessions_of_install(const struct sim_options *o)
+{
+    return SESSIONS_A_DAY * (o->days_before * (1 - NEWCOMERS) + DAYS_AFTER * (1 - NEWCOMERS / 2));
 }
 
 /* Popularity of models falls as 1 / (k + 2). */
@@ -116,7 +122,8 @@ static void make_install(struct world *w, unsigned i)
     a->per_day = SESSIONS_A_DAY * exp(0.8 * rng_normal(r) - 0.32);
     a->joins = rng_uniform(r) < NEWCOMERS ? DAYS_AFTER * rng_uniform(r) : -1e9;
 
-    double slow = (w->model_speed[a->tier][a->model] + a->speed) / hypot(MODEL_SD, INSTALL_SD);
+    double slow =
+        (w->model_speed[a->tier][a->model] + a->speed) / hypot(w->o->model_sd, INSTALL_SD);
     double lean = w->o->mix == SIM_MIX_EARLY ? -slow : w->o->mix == SIM_MIX_SLOW ? slow : 0;
     double rate = M_LN2 / HALF_UPDATED_DAYS * exp(MIX_STRENGTH * lean);
 
@@ -129,7 +136,7 @@ static void make_world(struct world *w)
         w->frame[i] = exp(FRAME_SD * normal_quantile((i + 0.5) / FRAME_TABLE));
     for (unsigned t = 0; t < SIM_TIERS; t++)
         for (unsigned k = 0; k < MODELS; k++)
-            w->model_speed[t][k] = MODEL_SD * rng_normal(&w->rng);
+            w->model_speed[t][k] = w->o->model_sd * rng_normal(&w->rng);
     for (unsigned d = 0; d < w->o->days_before + DAYS_AFTER; d++)
         w->day[d] = w->o->day_sd * rng_normal(&w->rng);
     for (unsigned i = 0; i < w->installs; i++)
@@ -152,7 +159,8 @@ static double shown_ms(const struct world *w, struct rng *r, double work_ms)
     return w->o->vsync ? ceil(work_ms / vsync) * vsync + 0.05 * (rng_uniform(r) - 0.5) : work_ms;
 }
 
-static void play_frames(struct world *w, double ln_ms, double ln_jank, struct seen *out)
+static void play_frames(struct world *w, double ln_ms, double ln_jank, uint32_t *frame_us,
+                        struct seen *out)
 {
     struct rng *r = &w->rng;
     double work_ms = exp(ln_ms), spike = 0.004 * exp(ln_jank), sum = 0;
@@ -168,7 +176,8 @@ static void play_frames(struct world *w, double ln_ms, double ln_jank, struct se
         ms = shown_ms(w, r, ms);
         out->janks += ms > JANK_MS;
         sum += ms;
-        sketch_add(&out->sketch, (uint32_t)(1000 * ms + 0.5));
+        frame_us[f] = (uint32_t)(1000 * ms + 0.5);
+        sketch_add(&out->sketch, frame_us[f]);
     }
     ln_e6(1e-3 * sketch_quantile_us(&out->sketch, 0.5), &out->y_e6[0]);
     ln_e6(1e-3 * sketch_quantile_us(&out->sketch, 0.9), &out->y_e6[1]);
@@ -243,8 +252,10 @@ static void play_session(struct world *w, unsigned i, double at)
     double ln_ms = tier_ln_ms[a->tier] + w->model_speed[a->tier][a->model] + a->speed +
                    w->day[(unsigned)(at + w->o->days_before)] + SESSION_SD * rng_normal(&w->rng);
     double ln_jank = a->jank + 0.3 * rng_normal(&w->rng);
+    struct sim_played played = {at, i, a->tier, a->model, a->group, arm, 0, {{0, NULL}}};
 
     for (unsigned scene = 0; scene < SIM_SCENES; scene++) {
+        uint32_t *frame_us = w->frame_us + (size_t)scene * w->o->frames;
         struct seen s;
 
         if (rng_uniform(&w->rng) > SCENE_PLAYED)
@@ -253,12 +264,16 @@ static void play_session(struct world *w, unsigned i, double at)
         double worse = arm && a->tier == 0 && scene == 0 ? log1p(w->o->effect) : 0;
 
         play_frames(w, ln_ms + scene_ln[scene] + worse + SCENE_SD * rng_normal(&w->rng), ln_jank,
-                    &s);
+                    frame_us, &s);
+        played.in[played.scenes].scene = scene;
+        played.in[played.scenes++].frame_us = frame_us;
         if (at < 0)
             remember(w, i, scene, &s);
         else
             compare(w, i, scene, arm, &s);
     }
+    if (w->o->watcher)
+        w->o->watcher->played(w->o->watcher->user, &played);
 }
 
 static void play(struct world *w, double from, double to)
@@ -421,7 +436,8 @@ bool sim_release(const struct sim_options *o, unsigned run, struct sim_release *
     w->janks = calloc(w->installs, sizeof *w->janks);
     w->seen = calloc(w->installs, sizeof *w->seen);
     w->slice = calloc(SIM_SLICES, sizeof *w->slice);
-    if (!w->install || !w->known || !w->janks || !w->seen || !w->slice)
+    w->frame_us = calloc((size_t)o->frames * SIM_SCENES, sizeof *w->frame_us);
+    if (!w->install || !w->known || !w->janks || !w->seen || !w->slice || !w->frame_us)
         goto out;
     make_world(w);
     play(w, -(double)o->days_before, 0);
@@ -431,6 +447,8 @@ bool sim_release(const struct sim_options *o, unsigned run, struct sim_release *
         play(w, (double)DAYS_AFTER * k / SIM_LOOKS, (double)DAYS_AFTER * (k + 1) / SIM_LOOKS);
         for (unsigned s = 0; s < SIM_SLICES; s++)
             look_at(w, s, &out->slice[s]);
+        if (o->watcher)
+            o->watcher->looked(o->watcher->user);
     }
     ok = true;
 out:
@@ -439,6 +457,7 @@ out:
     free(w->janks);
     free(w->seen);
     free(w->slice);
+    free(w->frame_us);
     free(w);
     return ok;
 }

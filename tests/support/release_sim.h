@@ -24,16 +24,35 @@ enum sim_mix { SIM_MIX_NONE, SIM_MIX_EARLY, SIM_MIX_SLOW }; /* fast installs upd
 /* What a session is measured against: its install's own past, that shrunken by kappa, its model. */
 enum sim_control { SIM_OWN, SIM_SHRUNKEN, SIM_MODEL };
 
+/* A session as it is played; what is pointed to holds during the call. */
+struct sim_played {
+    double at; /* days since the release; before 0: baseline alone */
+    unsigned install, tier, model, group, arm; /* arm 1: the new build */
+    unsigned scenes;                           /* that it was in */
+    struct {
+        unsigned scene;
+        const uint32_t *frame_us; /* so many as sim_options.frames */
+    } in[SIM_SCENES];
+};
+/* Whoever wants to see the same sessions. `looked` comes after each of the looks. */
+struct sim_watcher {
+    void *user;
+    void (*played)(void *user, const struct sim_played *s);
+    void (*looked)(void *user);
+};
+
 struct sim_options {
     uint64_t seed;
     double effect; /* 0.20: work of a frame grows by 20 % in slice 0, the slow tier's first scene */
     enum sim_mix mix;
     enum sim_control control;
-    bool vsync;           /* frames end at multiples of 1/60 s */
-    unsigned days_before; /* of the baseline alone, 1..60 */
-    unsigned installs;    /* per tier */
-    unsigned frames;      /* per session and scene */
-    double day_sd;        /* what a day does to all sessions alike, ln */
+    bool vsync;                        /* frames end at multiples of 1/60 s */
+    unsigned days_before;              /* of the baseline alone, 1..60 */
+    unsigned installs;                 /* per tier */
+    unsigned frames;                   /* per session and scene */
+    double model_sd;                   /* of models' speeds within a tier, ln */
+    double day_sd;                     /* what a day does to all sessions alike, ln */
+    const struct sim_watcher *watcher; /* or NULL */
 };
 struct sim_options sim_defaults(void);
 
@@ -47,6 +66,9 @@ struct sim_slice {
 struct sim_release {
     struct sim_slice slice[SIM_SLICES];
 };
+
+/* How many sessions an install plays in a release, on average. */
+double sim_sessions_of_install(const struct sim_options *o);
 
 /* One release; run tells apart releases of one seed. False when out of memory. */
 bool sim_release(const struct sim_options *o, unsigned run, struct sim_release *out);

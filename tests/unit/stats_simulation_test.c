@@ -107,6 +107,50 @@ static void equal_seeds_give_equal_releases(void **state)
     assert_memory_not_equal(&a, &b, sizeof a);
 }
 
+struct counts {
+    unsigned sessions[2], before, slow, looks;
+};
+
+static void count_played(void *user, const struct sim_played *s)
+{
+    struct counts *c = user;
+
+    assert_true(s->scenes <= SIM_SCENES);
+    assert_true(!s->arm || s->at >= 0);
+    c->before += s->at < 0;
+    for (unsigned i = 0; i < s->scenes; i++) {
+        assert_true(s->in[i].frame_us[0] > 0);
+        if (s->at >= 0 && s->tier == 0 && s->in[i].scene == 0)
+            c->sessions[s->arm]++;
+    }
+    c->slow += s->tier == 0;
+}
+
+static void count_look(void *user)
+{
+    ((struct counts *)user)->looks++;
+}
+
+static void who_watches_sees_the_sessions_that_were_judged_and_changes_none(void **state)
+{
+    struct counts seen = {{0}, 0, 0, 0};
+    const struct sim_watcher watcher = {&seen, count_played, count_look};
+    struct sim_options o = small(SIM_MIX_EARLY, 0.2);
+    struct sim_release alone, watched;
+
+    (void)state;
+    o.installs = 60;
+    assert_true(sim_release(&o, 2, &alone));
+    o.watcher = &watcher;
+    assert_true(sim_release(&o, 2, &watched));
+    assert_memory_equal(&alone, &watched, sizeof alone);
+    assert_int_equal(seen.looks, SIM_LOOKS);
+    assert_int_equal(seen.sessions[1], alone.slice[0].sessions);
+    assert_true(seen.sessions[0] > 0 && seen.before > 0);
+    /* every third install is of the slow tier */
+    assert_true(fabs(seen.slow / (60 * sim_sessions_of_install(&o)) - 1) < 0.4);
+}
+
 static bool any_wrong(const struct fix_labels *l, double rr)
 {
     for (unsigned i = 0; i < l->looks; i++)
@@ -147,6 +191,7 @@ int main(void)
         cmocka_unit_test(slow_adopters_are_no_regression),
         cmocka_unit_test(without_its_own_past_an_installs_speed_passes_for_the_builds),
         cmocka_unit_test(equal_seeds_give_equal_releases),
+        cmocka_unit_test(who_watches_sees_the_sessions_that_were_judged_and_changes_none),
         cmocka_unit_test(fixes_are_seldom_judged_wrongly),
     };
 
