@@ -1,6 +1,6 @@
 /* POST /v1/families/{id}/merge and …/split, GET /v1/family-edits, POST /v1/family-edits/{id}/undo:
- * families joined and taken apart by hand. Each is a record that stays, also when it is undone; the
- * job 'families' applies what holds. */
+ * families joined and taken apart by hand. Each is a record that stays, also when it is undone, as
+ * do the merges that the job 'kin' makes; the job 'families' applies what holds. */
 #include "server/api/args.h"
 #include "server/api/body.h"
 #include "server/api/family_slice.h"
@@ -19,13 +19,13 @@ struct edit_row {
     const char *kind;
     struct bytes family, target;
     int64_t depth;
-    const char *actor, *note, *created_at, *undone_at, *undone_by;
+    const char *by_kin, *lost, *actor, *note, *created_at, *undone_at, *undone_by;
 };
 static const struct db_col edit_cols[] = {
-    DB_COL(edit_row, id),        DB_COL(edit_row, kind),       DB_COL(edit_row, family),
-    DB_COL(edit_row, target),    DB_COL(edit_row, depth),      DB_COL(edit_row, actor),
-    DB_COL(edit_row, note),      DB_COL(edit_row, created_at), DB_COL(edit_row, undone_at),
-    DB_COL(edit_row, undone_by),
+    DB_COL(edit_row, id),         DB_COL(edit_row, kind),      DB_COL(edit_row, family),
+    DB_COL(edit_row, target),     DB_COL(edit_row, depth),     DB_COL(edit_row, by_kin),
+    DB_COL(edit_row, lost),       DB_COL(edit_row, actor),     DB_COL(edit_row, note),
+    DB_COL(edit_row, created_at), DB_COL(edit_row, undone_at), DB_COL(edit_row, undone_by),
 };
 static const struct db_map edit_map = DB_MAP(edit_row, edit_cols);
 
@@ -139,27 +139,7 @@ static bool read_note(struct req *r, const char *const *members, struct wanted *
     static const char *const none[] = {NULL};
 
     return req_query_only(r, none, err) && req_json(r, err) && json_only(r->json, members, err) &&
-           json_get_text(r->json, "note", MAX_NOTE, "", &w->note, err);
-}
-
-/* Where stacks of the target go in the end: a merge into it must not come back. */
-static bool leads_to(const struct grouping *g, const unsigned char *from, const unsigned char *to)
-{
-    const unsigned char *at = from;
-
-    for (int hops = 0; hops < FAMILY_HOPS; hops++) {
-        const unsigned char *next = NULL;
-
-        if (memcmp(at, to, FINGERPRINT_BYTES) == 0)
-            return true;
-        for (size_t i = 0; i < g->n_edits; i++)
-            if (!g->edits[i].split && memcmp(g->edits[i].family.at, at, FINGERPRINT_BYTES) == 0)
-                next = g->edits[i].target.at;
-        if (!next)
-            return false;
-        at = next;
-    }
-    return true;
+           json_get_prose(r->json, "note", MAX_NOTE, "", &w->note, err);
 }
 
 static bool check_merge(struct req *r, const struct wanted *w, struct err *err)
@@ -176,7 +156,7 @@ static bool check_merge(struct req *r, const struct wanted *w, struct err *err)
         return err_field(err, ERR_INVALID, "into", "is no family of the app");
     if (from.kind != into.kind)
         return err_field(err, ERR_INVALID, "into", "is of the other kind: janks are not crashes");
-    if (leads_to(&g, w->target, w->family))
+    if (group_leads(&g, w->target, w->family)) /* it must not come back */
         return err_field(err, ERR_CONFLICT, "into", "is, or is merged into, this very family");
     return true;
 }

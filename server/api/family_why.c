@@ -67,9 +67,30 @@ static json_t *edits_json(const struct grouped *g)
     json_t *list = json_array();
 
     for (size_t i = 0; i < g->n_edits; i++)
-        json_array_append_new(list, json_pack("{s:I, s:s}", "id", g->edits[i]->edit_id, "kind",
-                                              g->edits[i]->split ? "split" : "merge"));
+        json_array_append_new(list, json_pack("{s:I, s:s, s:o, s:o}", "id", g->edits[i]->edit_id,
+                                              "kind", g->edits[i]->split ? "split" : "merge",
+                                              "by_kin", text_json(g->edits[i]->by_kin), "lost",
+                                              text_json(g->edits[i]->lost)));
     return list;
+}
+
+static void tell_edits(struct buf *text, const struct grouped *g)
+{
+    bool by_hand = false;
+
+    for (size_t i = 0; i < g->n_edits; i++) {
+        const struct family_edit *e = g->edits[i];
+
+        by_hand |= !*e->by_kin;
+        if (strcmp(e->by_kin, "cut") == 0)
+            buf_text(text, "; unwinding stopped early, and it begins like the family it is in");
+        if (strcmp(e->by_kin, "lost") == 0) {
+            buf_text(text, "; kin of the family it is in, but for frames that compilers lost: ");
+            buf_text(text, e->lost);
+        }
+    }
+    if (by_hand)
+        buf_text(text, "; then merged or split by hand");
 }
 
 /* One sentence for people. */
@@ -95,8 +116,7 @@ static json_t *sentence(const struct group_stack *s, const struct grouped *g)
     }
     if (!g->is.n_names)
         buf_text(&text, "none");
-    if (g->n_edits)
-        buf_text(&text, "; then merged or split by hand");
+    tell_edits(&text, g);
     out = buf_ok(&text) ? json_stringn((const char *)text.at, text.len) : NULL;
     buf_fini(&text);
     return out ? out : json_string(g->is.title);

@@ -18,7 +18,8 @@ static const struct db_map state_map = DB_MAP(state, state_cols);
 
 static const struct db_col edit_cols[] = {
     DB_COL(family_edit, edit_id), DB_COL(family_edit, split), DB_COL(family_edit, family),
-    DB_COL(family_edit, target),  DB_COL(family_edit, depth),
+    DB_COL(family_edit, target),  DB_COL(family_edit, depth), DB_COL(family_edit, by_kin),
+    DB_COL(family_edit, lost),
 };
 static const struct db_map edit_map = DB_MAP(family_edit, edit_cols);
 
@@ -63,6 +64,25 @@ static const struct family_edit *find_edit(const struct grouping *g, const unsig
             high = mid;
     }
     return NULL;
+}
+
+bool group_leads(const struct grouping *g, const unsigned char *from, const unsigned char *to)
+{
+    const unsigned char *at = from;
+
+    for (int hops = 0; hops < FAMILY_HOPS; hops++) {
+        const unsigned char *next = NULL;
+
+        if (memcmp(at, to, FINGERPRINT_BYTES) == 0)
+            return true;
+        for (size_t i = 0; i < g->n_edits; i++)
+            if (!g->edits[i].split && memcmp(g->edits[i].family.at, at, FINGERPRINT_BYTES) == 0)
+                next = g->edits[i].target.at;
+        if (!next)
+            return false;
+        at = next;
+    }
+    return true;
 }
 
 void group_key(const struct grouping *g, const unsigned char prints[][FINGERPRINT_BYTES],

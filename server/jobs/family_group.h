@@ -1,6 +1,7 @@
 /*
- * family_group: which family a stack is of, under an app's rules and what people merged and split
- * by hand. A pure function of the stack as it reads, of rules and of edits; reading these apart.
+ * family_group: which family a stack is of, under an app's rules and what was merged and split, by
+ * people or as kin. A pure function of the stack as it reads, of rules and of edits; reading these
+ * apart.
  */
 #pragma once
 #include "server/db/db.h"
@@ -12,6 +13,8 @@
 struct family_edit {
     int64_t edit_id;
     bool split;
+    const char *by_kin;          /* why the job 'kin' made it: "lost" or "cut"; "": people did */
+    const char *lost;            /* and the frames that are told */
     struct bytes family, target; /* target: of a merge */
     int64_t depth;               /* of a split */
 };
@@ -49,6 +52,9 @@ struct grouped {
 /* Lives in mem. */
 bool group_stack(const struct grouping *g, const struct group_stack *s, struct arena *mem,
                  struct grouped *out, struct err *err) MUST_CHECK;
+
+/* Whether merges put what is of `from` into `to` in the end, or they are the same. */
+bool group_leads(const struct grouping *g, const unsigned char *from, const unsigned char *to);
 
 /* The key of fingerprints by depth; *used (FAMILY_HOPS of them) and *n_used may be NULL. */
 void group_key(const struct grouping *g, const unsigned char prints[][FINGERPRINT_BYTES],

@@ -113,6 +113,23 @@ static bool read_list(const json_t *doc, const char *name, bool owned, struct ar
     return true;
 }
 
+static bool read_kin(const json_t *doc, struct family_rules *out, struct err *err)
+{
+    static const char *const names[] = {"enabled", NULL};
+    const json_t *kin = json_object_get(doc, "kin"), *enabled;
+
+    out->kin = true;
+    if (!kin)
+        return true;
+    if (!known(kin, names, "kin", err))
+        return false;
+    enabled = json_object_get(kin, "enabled");
+    if (enabled && !json_is_boolean(enabled))
+        return err_field(err, ERR_INVALID, "kin.enabled", "must be true or false");
+    out->kin = !json_is_false(enabled);
+    return true;
+}
+
 static bool read_tickets(const json_t *doc, struct family_rules *out, struct err *err)
 {
     static const char *const names[] = {"enabled", "top", NULL};
@@ -152,9 +169,9 @@ static bool read_numbers(const json_t *doc, struct rules *out, struct err *err)
 bool family_rules_read(const json_t *doc, struct arena *mem, struct family_rules *out,
                        struct err *err)
 {
-    static const char *const names[] = {"include",      "exclude", "ignore",
-                                        "owners",       "depth",   "unknown_percent",
-                                        "min_rate_ppm", "tickets", NULL};
+    static const char *const names[] = {
+        "include",         "exclude",      "ignore", "owners",  "depth",
+        "unknown_percent", "min_rate_ppm", "kin",    "tickets", NULL};
     struct family_rules r = {0};
 
     if ((doc && !known(doc, names, "", err)) ||
@@ -162,8 +179,8 @@ bool family_rules_read(const json_t *doc, struct arena *mem, struct family_rules
         !read_list(doc, "exclude", false, mem, &r.rules.exclude, &r.rules.n_exclude, err) ||
         !read_list(doc, "ignore", false, mem, &r.rules.ignore, &r.rules.n_ignore, err) ||
         !read_list(doc, "owners", true, mem, &r.rules.owners, &r.rules.n_owners, err) ||
-        !read_numbers(doc, &r.rules, err) || !read_tickets(doc, &r, err) ||
-        !rules_check(&r.rules, err))
+        !read_numbers(doc, &r.rules, err) || !read_kin(doc, &r, err) ||
+        !read_tickets(doc, &r, err) || !rules_check(&r.rules, err))
         return false;
     *out = r;
     return true;
@@ -199,13 +216,14 @@ json_t *family_rules_json(const struct family_rules *r)
 {
     const struct rules *x = &r->rules;
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:{s:b, s:I}}",   //
-                     "include", list_json(x->include, x->n_include, false), //
-                     "exclude", list_json(x->exclude, x->n_exclude, false), //
-                     "ignore", list_json(x->ignore, x->n_ignore, false),    //
-                     "owners", list_json(x->owners, x->n_owners, true),     //
-                     "depth", (int)x->depth,                                //
-                     "unknown_percent", (int)x->unknown_percent,            //
-                     "min_rate_ppm", (int)x->min_rate_ppm,                  //
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:{s:b}, s:{s:b, s:I}}", //
+                     "include", list_json(x->include, x->n_include, false),        //
+                     "exclude", list_json(x->exclude, x->n_exclude, false),        //
+                     "ignore", list_json(x->ignore, x->n_ignore, false),           //
+                     "owners", list_json(x->owners, x->n_owners, true),            //
+                     "depth", (int)x->depth,                                       //
+                     "unknown_percent", (int)x->unknown_percent,                   //
+                     "min_rate_ppm", (int)x->min_rate_ppm,                         //
+                     "kin", "enabled", (int)r->kin,                                //
                      "tickets", "enabled", (int)r->tickets, "top", r->tickets_top);
 }

@@ -4,7 +4,7 @@
  *   {"include": [{"field": "package", "pattern": "com.studio"} …], "exclude": […], "ignore": […],
  *    "owners": [{"field": "module", "pattern": "librender*", "owner": "render"} …],
  *    "depth": 3, "unknown_percent": 50, "min_rate_ppm": 1000,
- *    "tickets": {"enabled": true, "top": 50}}
+ *    "kin": {"enabled": true}, "tickets": {"enabled": true, "top": 50}}
  * What is left out has its default. What rules mean: analysis/stacks/rules.h.
  */
 #pragma once
@@ -19,6 +19,7 @@
 
 struct family_rules {
     struct rules rules; /* depth, unknown_percent, min_rate_ppm as in force, never 0 for default */
+    bool kin;           /* merge them by itself */
     bool tickets;       /* file them at all */
     int64_t tickets_top;
 };

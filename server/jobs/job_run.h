@@ -42,6 +42,7 @@ bool finish_job(struct job_run *run, enum job_outcome *out, struct err *err) MUS
 bool symbol_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool stacks_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool families_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool kin_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool verdicts_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool tickets_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool expect_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;

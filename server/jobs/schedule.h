@@ -15,6 +15,7 @@
     X(tiers, 3600)   /* capability of device models */                                             \
     X(alerts, 300)   /* looks at builds that spread */                                             \
     X(reports, 600)  /* comparisons and health checks that are due */                              \
+    X(kin, 600)      /* families that are one but for lost frames */                               \
     X(verdicts, 600) /* whether fixes of families worked */                                        \
     X(tickets, 900)  /* the families that are filed */
 

@@ -1,5 +1,6 @@
 -- Merges and splits, newest first; $2 one alone.
-SELECT edit_id AS id, kind, family, target, depth::bigint AS depth, actor, note,
+SELECT edit_id AS id, kind, family, target, depth::bigint AS depth, by_kin,
+       lost, actor, note,
        to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
        to_char(undone_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS undone_at,
        undone_by

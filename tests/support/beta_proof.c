@@ -18,7 +18,7 @@
 struct stack {
     uint8_t key[16];
     int64_t count;
-    const char *image; /* a literal of the beta's */
+    const char *image[RULES_DEPTH_MAX]; /* literals of the beta's, by name */
     int64_t build;
     struct family family;
     uint8_t plain[16];
@@ -180,8 +180,9 @@ static bool learn(struct proof *p, struct stack *s, const struct beta_jank *j)
     if (!ok || !add_to_trie(p, &s->family))
         return false;
     plain_key(j, s->plain);
-    if (s->family.culprit < j->n)
-        s->image = j->frames[s->family.culprit].debug_id;
+    for (size_t i = 0; i < s->family.n_notes; i++)
+        if (s->family.notes[i].position)
+            s->image[s->family.notes[i].position - 1] = j->frames[i].debug_id;
     s->build = j->build;
     return (!j->late || look_at_raw(p, j, &s->family)) && keep_names(p, &s->family);
 }
@@ -230,10 +231,14 @@ static bool join_kin(struct proof *p)
     double from = now();
     bool ok = members != NULL;
 
-    for (size_t i = 0; ok && i < p->n_stacks; i++)
-        members[i] = (struct kin_member){&p->stacks[i].family, STACK_JANK, p->stacks[i].image,
-                                         p->stacks[i].build, p->stacks[i].count};
-    ok = ok && kin_find(members, p->n_stacks, p->keep, &p->joins, &p->n_joins, &p->err);
+    for (size_t i = 0; ok && i < p->n_stacks; i++) {
+        members[i] = (struct kin_member){.family = &p->stacks[i].family,
+                                         .kind = STACK_JANK,
+                                         .build = p->stacks[i].build,
+                                         .count = p->stacks[i].count};
+        memcpy(members[i].image, p->stacks[i].image, sizeof members[i].image);
+    }
+    ok = ok && kin_find(members, p->n_stacks, NULL, 0, p->keep, &p->joins, &p->n_joins, &p->err);
     p->r.kin_s = now() - from;
     free(members);
     if (!ok)
