@@ -68,6 +68,8 @@
     X("GET", "/v1/tiers", ROLE_READ, 0, tiers_get, false)                                          \
     X("GET", "/v1/tiers/models", ROLE_READ, 0, tier_models, false)                                 \
     X("PUT", "/v1/tiers/catalogue", ROLE_ADMIN, CATALOGUE_BODY_BYTES, tier_catalogue_put, false)   \
+    X("GET", "/v1/tiers/versions", ROLE_READ, 0, tier_version_list, false)                         \
+    X("POST", "/v1/tiers/versions", ROLE_ADMIN, EVENT_BODY_BYTES, tier_version_post, false)        \
     X("GET", "/v1/adoption", ROLE_READ, 0, adoption_get, false)                                    \
     X("GET", "/v1/heatmap", ROLE_READ, 0, heatmap_get, false)                                      \
     X("GET", "/v1/health-check", ROLE_READ, 0, health_get, false)                                  \

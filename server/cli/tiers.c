@@ -1,4 +1,4 @@
-/* framewatch tiers list|models|import, over HTTP. */
+/* framewatch tiers list|models|import|place|versions, over HTTP. */
 #include "client.h"
 #include "csv.h"
 #include "fields.h"
@@ -253,12 +253,149 @@ static int tiers_import(int argc, char **argv)
     return CLI_OK;
 }
 
+/* Cuts ----------------------------------------------------------------------------------------- */
+
+static void put_version(const struct term *t, const json_t *v)
+{
+    const json_t *ms;
+    size_t i;
+
+    fprintf(t->out, "%-4lld %s  %lld tiers:", (long long)number(v, "version"),
+            string(v, "placed_at"), (long long)number(v, "tiers"));
+    json_array_foreach(json_object_get(v, "cuts"), i, ms)
+        fprintf(t->out, " %.2f", json_number_value(ms));
+    fputs(" ms  ", t->out);
+    term_text(t, *string(v, "placed_by") ? string(v, "placed_by") : "by itself", 20);
+    fputs("  ", t->out);
+    term_text(t, string(v, "note"), 200);
+    fputc('\n', t->out);
+}
+
+static bool versions_page(struct client *c, const char **cursor, json_t **page, struct err *err)
+{
+    const struct term t = term_on(stdout, 0);
+    char path[512];
+    json_t *out, *item;
+    size_t i;
+
+    snprintf(path, sizeof path, "/v1/tiers/versions?limit=200%s%.400s", *cursor ? "&cursor=" : "",
+             *cursor ? *cursor : "");
+    if (!client_get(c, path, &out, err))
+        return false;
+    json_array_foreach(json_object_get(out, "items"), i, item) put_version(&t, item);
+    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
+}
+
+static int tiers_versions(int argc, char **argv)
+{
+    struct client_options client = {NULL, NULL};
+    const struct cli_option options[] = {OPT_CLIENT(&client), OPT_END};
+    const struct cli_usage usage = {
+        "tiers versions",
+        "",
+        "Prints the cuts between tiers as they were placed, the latest, which is in force, first.",
+        options,
+        0,
+        0};
+    struct cli_args args;
+    struct err err = {0};
+    const char *cursor = NULL;
+    json_t *page = NULL;
+    int code;
+
+    if (!cli_parse(&usage, argc, argv, &args, &code))
+        return code;
+
+    struct client *c = client_open(&client, &err);
+    bool ok = c != NULL;
+
+    do
+        ok = ok && versions_page(c, &cursor, &page, &err);
+    while (ok && cursor);
+    json_decref(page);
+    client_close(c);
+    return ok ? CLI_OK : cli_fail(&err);
+}
+
+/* What is asked for; NULL and an error where an argument is none. */
+static json_t *placing_json(int64_t tiers, const char *note, const struct cli_args *cuts,
+                            struct err *err)
+{
+    json_t *body = json_pack("{s:s}", "note", note), *list = json_array();
+
+    if (!body)
+        err_field(err, ERR_INVALID, "--note", "is no UTF-8");
+    else if (tiers && cuts->n)
+        err_field(err, ERR_INVALID, "--tiers", "and cuts exclude each other");
+    for (int i = 0; i < cuts->n && err->code == ERR_NONE; i++) {
+        char *end;
+        double ms = strtod(cuts->at[i], &end);
+
+        if (end == cuts->at[i] || *end || !isfinite(ms))
+            err_field(err, ERR_INVALID, "MS", "%.40s is no number", cuts->at[i]);
+        else
+            json_array_append_new(list, json_real(ms));
+    }
+    if (err->code != ERR_NONE) {
+        json_decref(body);
+        json_decref(list);
+        return NULL;
+    }
+    if (tiers)
+        json_object_set_new(body, "tiers", json_integer(tiers));
+    if (cuts->n)
+        json_object_set(body, "cuts", list);
+    json_decref(list);
+    return body;
+}
+
+static int tiers_place(int argc, char **argv)
+{
+    struct client_options client = {NULL, NULL};
+    const char *note = "";
+    int64_t tiers = 0;
+    const struct cli_option options[] = {
+        OPT_CLIENT(&client), OPT_I64("tiers", "N", &tiers, 2, 8, "so many of them; default 3"),
+        OPT_TEXT("note", "TEXT", &note, "why"), OPT_END};
+    const struct cli_usage usage = {
+        "tiers place",
+        "[MS...]",
+        "Places the cuts between tiers anew, by how the game runs on the models now, or at MS: P90 "
+        "frame times, ascending. A new version; models and sessions move, alerts of the tiers "
+        "before are over. Needs an admin key.",
+        options,
+        0,
+        7};
+    const struct term t = term_on(stdout, 0);
+    struct cli_args args;
+    struct err err = {0};
+    json_t *body, *out = NULL;
+    int code;
+
+    if (!cli_parse(&usage, argc, argv, &args, &code))
+        return code;
+    body = placing_json(tiers, note, &args, &err);
+
+    struct client *c = body ? client_open(&client, &err) : NULL;
+    bool ok = c && client_send(c, "POST", "/v1/tiers/versions", body, &out, &err);
+
+    json_decref(body);
+    client_close(c);
+    if (!ok)
+        return cli_fail(&err);
+    put_version(&t, out);
+    json_decref(out);
+    return CLI_OK;
+}
+
 int cmd_tiers(int argc, char **argv)
 {
     static const struct cli_command verbs[] = {
         {"list", "print the tiers and their bounds", tiers_list},
         {"models", "print device models and why they are in their tier", tiers_models},
         {"import", "send a device catalogue (CSV)", tiers_import},
+        {"place", "place the cuts between tiers anew", tiers_place},
+        {"versions", "print the cuts as they were placed", tiers_versions},
     };
 
     return cli_dispatch("framewatch tiers", verbs, sizeof verbs / sizeof *verbs, argc, argv);

@@ -316,8 +316,9 @@ static bool look_at_build(struct job_run *run, const struct watched *build, stru
     l.look = arena_array(run->mem, MAX_LOOKS, sizeof *l.look);
     if (!l.look)
         return err_set(err, ERR_TOO_BIG, "alerts: out of memory");
-    if (!job_extend(run, err) || !db_begin(run->db, err) || !read_state(&l, err) ||
-        !comparison_run(run->db, &ask, collect, &l, NULL, err))
+    if (!job_extend(run, err) || !db_begin(run->db, err) ||
+        !db_exec(run->db, Q_TIER_LOCK_SHARED, DB_ARGS(db_i64(run->job.app_id)), err) ||
+        !read_state(&l, err) || !comparison_run(run->db, &ask, collect, &l, NULL, err))
         return false;
     for (size_t i = 0; i < l.n; i++) {
         struct alert_look_at *look = &l.look[i];

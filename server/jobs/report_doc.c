@@ -190,6 +190,9 @@ static json_t *head(const struct report_build *build, const struct report_build 
                              "expectation", json_null(), "tiers", tiers_json(tiers->tiers),
                              "metrics", metrics_json());
 
+    json_object_set_new(tree, "tier_version",
+                        tiers->version ? json_integer(tiers->version) : json_null());
+
     if (frozen)
         json_object_set_new(tree, "expectation",
                             json_pack("{s:s, s:I}", "frozen_at", build->frozen_at, "sessions",

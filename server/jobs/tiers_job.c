@@ -2,7 +2,7 @@
  * and their sessions after them. Cuts are placed once; see stats/tier.h and docs/tiers.md. */
 #include "server/jobs/job_run.h"
 #include "server/jobs/placement.h"
-#include "stats/tier.h"
+#include "server/jobs/tier_place.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -30,13 +30,6 @@ static const struct db_col device_cols[] = {DB_COL(device_row, id),
 #undef X
 };
 static const struct db_map device_map = DB_MAP(device_row, device_cols);
-
-struct cut_row {
-    int64_t version;
-    double ms;
-};
-static const struct db_col cut_cols[] = {DB_COL(cut_row, version), DB_COL(cut_row, ms)};
-static const struct db_map cut_map = DB_MAP(cut_row, cut_cols);
 
 struct tiering {
     const struct device_row *row;
@@ -74,25 +67,6 @@ static bool read_devices(struct job_run *run, struct tiering *t, struct err *err
 #define X(name, ln, unit) t->device[i].feature[TIER_##name] = known(r->name);
         TIER_FEATURES(X)
 #undef X
-    }
-    return true;
-}
-
-static bool read_cuts(struct job_run *run, struct tiering *t, struct err *err)
-{
-    struct db_rows rows;
-    const struct cut_row *cut;
-
-    if (!db_all(run->db, Q_TIER_CUTS, DB_ARGS(db_i64(run->job.app_id)), &cut_map, run->mem, &rows,
-                err))
-        return false;
-    cut = rows.at;
-    if (rows.n > TIER_MAX_TIERS - 1)
-        return err_set(err, ERR_INTERNAL, "tiers: %zu cuts", rows.n);
-    t->cuts.tiers = (unsigned)rows.n + 1;
-    for (size_t i = 0; i < rows.n; i++) {
-        t->cuts.ms[i] = cut[i].ms;
-        t->version = cut[i].version;
     }
     return true;
 }
@@ -147,25 +121,17 @@ static const char *parts_text(const struct tier_score *s, struct arena *mem)
 
 static bool place_cuts(struct job_run *run, struct tiering *t, bool *placed, struct err *err)
 {
-    struct cut_row version;
     struct err why;
 
     *placed = tier_place_cuts(t->score, t->n, TIER_DEFAULT_TIERS, run->work, &t->cuts, &why);
     if (!*placed)
         return why.code == ERR_INVALID || (*err = why, false);
-    if (!db_one(run->db, Q_TIER_MODEL_ADD,
-                DB_ARGS(db_i64(run->job.app_id), db_i64(t->cuts.tiers),
-                        db_text(fit_text(&t->fit, run->mem))),
-                &cut_map, run->mem, &version, err))
-        return false;
-    t->version = version.version;
-    for (unsigned i = 0; i + 1 < t->cuts.tiers; i++)
-        if (!db_exec(run->db, Q_TIER_CUT_ADD,
-                     DB_ARGS(db_i64(run->job.app_id), db_i64(t->version), db_i64(i + 1),
-                             db_text(decimal(t->cuts.ms[i], run->mem))),
-                     err))
-            return false;
-    return true;
+
+    const struct tier_version v = {&t->cuts, fit_text(&t->fit, run->mem), "", ""};
+
+    if (!v.fit)
+        return err_set(err, ERR_TOO_BIG, "tiers: out of memory");
+    return tier_version_add(run->db, run->job.app_id, &v, run->mem, &t->version, err);
 }
 
 struct score_arrays {
@@ -244,7 +210,10 @@ static bool tier_models(struct job_run *run, struct err *err)
     struct tiering t = {0};
     bool enough;
 
-    return db_begin(run->db, err) && read_devices(run, &t, err) && read_cuts(run, &t, err) &&
+    return db_begin(run->db, err) &&
+           db_exec(run->db, Q_TIER_LOCK, DB_ARGS(db_i64(run->job.app_id)), err) &&
+           read_devices(run, &t, err) &&
+           tier_cuts_read(run->db, run->job.app_id, run->mem, &t.cuts, &t.version, err) &&
            fit(run, &t, &enough, err) && (!enough || store_scores(run, &t, err)) &&
            db_commit(run->db, err);
 }

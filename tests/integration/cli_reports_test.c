@@ -414,6 +414,43 @@ static void models_are_listed_to_the_last_page(void **state)
     assert_int_equal(lines_with("acme"), 450);
 }
 
+static void cuts_are_placed_anew_and_listed(void **state)
+{
+    struct api *api = *state;
+    char id[33];
+
+    run(api, 1, "tiers place 20");
+    says("too few device models");
+    run(api, 0, "tiers versions");
+    assert_string_equal(out, "");
+    fill(api, 3000, 0, 0, 0);
+    api_play(api, 0, 1, 5, id);
+    run(api, 0, "tiers place 20 30.5 --note 'new \"phones\"'");
+    says("2    ");
+    says("  3 tiers: 20.00 30.50 ms  fw_admin");
+    says("new \"phones\"");
+    run(api, 1, "tiers place 20 30.5");
+    says("in force");
+    run(api, 0, "tiers place 20");
+    run(api, 0, "tiers versions");
+    assert_int_equal(lines_with("\n"), 3);
+    assert_int_equal(strncmp(out, "3 ", 2), 0); /* the latest first */
+    says("3 tiers: 17.00 26.00 ms  by itself");
+    run(api, 1, "tiers place --tiers 3"); /* no model has a score */
+    run(api, 1, "tiers place 30 20");
+    says("ascend");
+    run(api, 1, "tiers place 20 fast");
+    says("fast is no number");
+    run(api, 1, "tiers place 20 inf");
+    run(api, 1, "tiers place 20 --tiers 2");
+    says("exclude each other");
+    run(api, 1, "tiers place 25 --note \"$(printf '\\377')\"");
+    says("no UTF-8");
+    run_as(api, ROLE_READ, 1, "tiers place 25");
+    run_as(api, ROLE_READ, 0, "tiers versions");
+    assert_int_equal(lines_with("\n"), 3);
+}
+
 static void put_file(const char *path, const char *text)
 {
     FILE *f = fopen(path, "we");
@@ -505,7 +542,11 @@ static void tiers_refuses_wrong_use(void **state)
                                         "tiers models a b",
                                         "tiers models --tier",
                                         "tiers import",
-                                        "tiers import a b"};
+                                        "tiers import a b",
+                                        "tiers versions 1",
+                                        "tiers place --tiers 1",
+                                        "tiers place --tiers 9",
+                                        "tiers place 1 2 3 4 5 6 7 8"};
 
     for (size_t i = 0; i < sizeof usage / sizeof *usage; i++) {
         run(api, 2, "%s", usage[i]);
@@ -536,6 +577,7 @@ int main(void)
         TEST(alerts_refuses_wrong_use),
         TEST(tiers_and_their_models_are_listed),
         TEST(models_are_listed_to_the_last_page),
+        TEST(cuts_are_placed_anew_and_listed),
         TEST(a_catalogue_is_imported),
         TEST(a_catalogue_that_is_wrong_is_refused_and_says_where),
         TEST(tiers_refuses_wrong_use),
