@@ -23,6 +23,8 @@ struct fw_gl {
     unsigned program, buffer, vertex_array;
     int size_at; /* uniform: the drawable's, in pixels */
     struct fw_quads quads;
+    void (*release)(void *user, void *memory);
+    void *user;
 };
 
 static const struct fw_color panel = {12, 14, 18, 190}, ink = {236, 240, 244, 255},
@@ -106,17 +108,36 @@ static bool make_program(struct fw_gl *g)
     return ok;
 }
 
+static void *from_heap(void *user, size_t bytes)
+{
+    (void)user;
+    return malloc(bytes);
+}
+
+static void to_heap(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
 fw_gl *fw_gl_new(fw_context *fw, fw_gl_get_proc get_proc)
 {
-    struct fw_gl *g = get_proc ? calloc(1, sizeof *g) : NULL;
+    return fw_gl_new_in(fw, get_proc, from_heap, to_heap, NULL);
+}
+
+fw_gl *fw_gl_new_in(fw_context *fw, fw_gl_get_proc get_proc,
+                    void *(*allocate)(void *user, size_t bytes),
+                    void (*release)(void *user, void *memory), void *user)
+{
+    struct fw_gl *g = get_proc && allocate && release ? allocate(user, sizeof *g) : NULL;
 
     if (!g)
         return NULL;
-    g->fw = fw;
+    *g = (struct fw_gl){.fw = fw, .release = release, .user = user};
     if (!fw_gl_load(&g->api, get_proc) || !make_program(g)) {
         if (g->program)
             g->api.DeleteProgram(g->program);
-        free(g);
+        release(user, g);
         return NULL;
     }
     g->api.GenBuffers(1, &g->buffer);
@@ -135,7 +156,7 @@ void fw_gl_free(fw_gl *g)
     g->api.DeleteBuffers(1, &g->buffer);
     if (g->vertex_array)
         g->api.DeleteVertexArrays(1, &g->vertex_array);
-    free(g);
+    g->release(g->user, g);
 }
 
 /* GPU time ---------------------------------------------------------------------------------------

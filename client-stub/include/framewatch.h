@@ -127,6 +127,22 @@ typedef struct fw_options {
      * `max` rows and returns their number; the texts must live until the next call. */
     void (*host_values)(void *user, fw_host_values *values);
     size_t (*environment)(void *user, fw_evidence *out, size_t max);
+
+    /* The SDK's memory; both or neither. Default: malloc and free.
+     *
+     * allocate returns memory aligned as malloc's, or NULL: then fw_start returns NULL, or what the
+     * memory was for is left out of the session. Both are called on the threads that call fw_start,
+     * fw_stop, fw_consent, fw_reset_install_id and fw_delete_data, and on the SDK's own threads,
+     * perhaps on several at once, and what one thread was given another may release. Never in a
+     * signal handler, never within fw_frame or any other call than those five, never while the SDK
+     * holds a lock; so they may lock, but they must not call the SDK. When fw_stop returns, or
+     * fw_start returned NULL, all is released.
+     *
+     * Not of this memory: thread stacks and alternate signal stacks (the kernel's, by mmap), what
+     * libc takes for its own calls (pthread_create, opendir), and what libcurl and TLS take, which
+     * a transport of the game's replaces. */
+    void *(*allocate)(void *user, size_t bytes);
+    void (*release)(void *user, void *memory);
 } fw_options;
 
 #define FW_NO_UPLOAD 1u      /* record only */
@@ -139,8 +155,12 @@ typedef struct fw_options {
                                  * make exceptions of faults (Mono, .NET) */
 #define FW_WAIT_FOR_CONSENT 32u /* nothing before fw_consent(fw, 1) */
 
-/* Sets the defaults; call it before filling in options. */
+/* Sets the defaults; call it before filling in options. The function of that name is for languages
+ * that cannot use the macro: it sets size and fields up to `environment`, never more, so that
+ * structs of older callers do not overflow. */
 FW_API void fw_options_init(fw_options *options);
+FW_API void fw_options_init_sized(fw_options *options, size_t size);
+#define fw_options_init(options) fw_options_init_sized((options), sizeof(fw_options))
 
 /* Starts a session on the calling thread. NULL if it cannot (the log callback says why): then the
  * game runs without a profiler. Sessions left by an earlier process are closed and uploaded. */

@@ -31,6 +31,11 @@ typedef void *(*fw_gl_get_proc)(const char *name);
 /* NULL: out of memory, or the context lacks what is needed. A context that cannot take timestamps
  * still shows the display. */
 FW_API fw_gl *fw_gl_new(fw_context *fw, fw_gl_get_proc get_proc);
+/* The same with memory of the game's, as fw_options has it; called here and in fw_gl_free(), on the
+ * thread that draws. */
+FW_API fw_gl *fw_gl_new_in(fw_context *fw, fw_gl_get_proc get_proc,
+                           void *(*allocate)(void *user, size_t bytes),
+                           void (*release)(void *user, void *memory), void *user);
 FW_API void fw_gl_free(fw_gl *gl); /* its queries and buffers too */
 
 /* Around all drawing of a frame: after the last present, before the next. */

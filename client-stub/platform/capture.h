@@ -10,6 +10,7 @@
  */
 #pragma once
 #include "platform/arch.h"
+#include "wire/alloc.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -35,10 +36,11 @@ struct fw_capture {
     int tid, signal;                /* Apple: tid is the Mach port */
     struct sigaction before;
     bool was_blocked;
+    const struct fw_allocator *memory;
 };
 
 /* NULL on success, else why stacks cannot be taken (a constant text). */
-const char *fw_capture_start(struct fw_capture *c);
+const char *fw_capture_start(struct fw_capture *c, const struct fw_allocator *memory);
 /* On the main thread, after the taker's last call. */
 void fw_capture_stop(struct fw_capture *c);
 /* A signal is on its way that the main thread has not answered yet. */

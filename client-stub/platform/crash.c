@@ -7,7 +7,6 @@
 #include "src/clock.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -261,8 +260,8 @@ void fw_crash_drop_stack(void)
 static void free_memory(struct fw_crash *c)
 {
     fw_modules_fini(&c->modules);
-    free(c->stack);
-    free(c->module_list);
+    fw_release(c->memory, c->stack);
+    fw_release(c->memory, c->module_list);
     c->stack = NULL;
     c->module_list = NULL;
 }
@@ -276,9 +275,9 @@ bool fw_crash_start(struct fw_crash *c)
     atomic_store(&c->fd, -1);
     c->pid = (int)getpid();
     c->main_tid = fw_platform_tid();
-    c->stack = malloc(STACK_COPY_BYTES);
-    c->module_list = malloc(FW_CRASH_MODULES * sizeof *c->module_list);
-    if (!c->stack || !c->module_list || !fw_modules_init(&c->modules)) {
+    c->stack = fw_alloc(c->memory, STACK_COPY_BYTES);
+    c->module_list = fw_alloc(c->memory, FW_CRASH_MODULES * sizeof *c->module_list);
+    if (!c->stack || !c->module_list || !fw_modules_init(&c->modules, c->memory)) {
         free_memory(c);
         return false;
     }

@@ -29,6 +29,7 @@ struct fw_crash {
     bool after_others;                                  /* the handlers of before come first */
     void (*last_words)(void *user, struct fw_crash *c); /* in the handler; calls fw_crash_put */
     void *user;
+    const struct fw_allocator *memory; /* NULL: malloc */
 
     _Atomic int fd; /* where the record goes, with its header in it; -1: nowhere yet */
 

@@ -7,6 +7,8 @@
  * process, and one that was unmapped is marked gone. Images beyond FW_MAX_MODULES are not known.
  */
 #pragma once
+#include "wire/alloc.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,9 +31,11 @@ struct fw_modules {
     struct fw_module *at;
     size_t n;
     uint32_t overflowed; /* images that found no place */
+    const struct fw_allocator *memory;
 };
 
-bool fw_modules_init(struct fw_modules *m); /* allocates; false: no memory */
+/* Allocates; false: no memory. */
+bool fw_modules_init(struct fw_modules *m, const struct fw_allocator *memory);
 void fw_modules_fini(struct fw_modules *m);
 
 void fw_modules_refresh(struct fw_modules *m); /* reads the map again */

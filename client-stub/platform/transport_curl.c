@@ -5,7 +5,6 @@
 
 #include <netinet/in.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -15,6 +14,7 @@
 #define MAX_URL_BYTES 1024
 
 struct fw_transport_curl {
+    const struct fw_allocator *memory;
     CURL *curl;
     const atomic_bool *abort;
     char last[MAX_URL_BYTES]; /* what the last request was for */
@@ -27,24 +27,27 @@ static void start_curl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-struct fw_transport_curl *fw_transport_curl_new(const atomic_bool *abort)
+struct fw_transport_curl *fw_transport_curl_new_in(const atomic_bool *abort,
+                                                   const struct fw_allocator *memory)
 {
-    struct fw_transport_curl *t = calloc(1, sizeof *t);
+    struct fw_transport_curl *t = fw_alloc_zeroed(memory, sizeof *t);
 
     pthread_once(&once, start_curl);
     if (!t || !(t->curl = curl_easy_init())) {
-        free(t);
+        fw_release(memory, t);
         return NULL;
     }
     t->abort = abort;
+    t->memory = memory;
     return t;
 }
 
 void fw_transport_curl_free(struct fw_transport_curl *t)
 {
-    if (t)
-        curl_easy_cleanup(t->curl);
-    free(t);
+    if (!t)
+        return;
+    curl_easy_cleanup(t->curl);
+    fw_release(t->memory, t);
 }
 
 static size_t on_header(char *line, size_t size, size_t count, void *user)
@@ -176,9 +179,10 @@ int fw_transport_curl_exchange(void *user, fw_http_request *r)
     return code == CURLE_OK ? 0 : -1;
 }
 #else /* the game brings its own transport */
-struct fw_transport_curl *fw_transport_curl_new(const atomic_bool *abort)
+struct fw_transport_curl *fw_transport_curl_new_in(const atomic_bool *abort,
+                                                   const struct fw_allocator *memory)
 {
-    (void)abort;
+    (void)abort, (void)memory;
     return NULL;
 }
 
@@ -193,3 +197,8 @@ int fw_transport_curl_exchange(void *user, fw_http_request *r)
     return -1;
 }
 #endif
+
+struct fw_transport_curl *fw_transport_curl_new(const atomic_bool *abort)
+{
+    return fw_transport_curl_new_in(abort, NULL);
+}

@@ -1,13 +1,17 @@
 #include "wire/buf.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_CAP 1024u
 
 void fw_buf_init(struct fw_buf *b, size_t max)
 {
-    *b = (struct fw_buf){.max = max, .owned = true};
+    fw_buf_init_in(b, max, NULL);
+}
+
+void fw_buf_init_in(struct fw_buf *b, size_t max, const struct fw_allocator *memory)
+{
+    *b = (struct fw_buf){.max = max, .owned = true, .memory = memory};
 }
 
 void fw_buf_over(struct fw_buf *b, void *memory, size_t cap)
@@ -18,7 +22,7 @@ void fw_buf_over(struct fw_buf *b, void *memory, size_t cap)
 void fw_buf_fini(struct fw_buf *b)
 {
     if (b->owned)
-        free(b->at);
+        fw_release(b->memory, b->at);
     *b = (struct fw_buf){0};
 }
 
@@ -37,9 +41,12 @@ static bool grow(struct fw_buf *b, size_t need)
     while (cap < need)
         cap = cap > b->max / 2 ? b->max : cap * 2;
 
-    unsigned char *at = realloc(b->at, cap);
+    unsigned char *at = fw_alloc(b->memory, cap);
     if (!at)
         return false;
+    if (b->len)
+        memcpy(at, b->at, b->len);
+    fw_release(b->memory, b->at);
     b->at = at;
     b->cap = cap;
     return true;

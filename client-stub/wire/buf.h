@@ -5,6 +5,8 @@
  * appends do nothing, so a row of them needs one check.
  */
 #pragma once
+#include "wire/alloc.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,9 +15,11 @@ struct fw_buf {
     size_t len, cap;
     size_t max; /* grows up to here; equal to cap from the start: never allocates */
     bool failed, owned;
+    const struct fw_allocator *memory; /* owned: whose; NULL: malloc */
 };
 
 void fw_buf_init(struct fw_buf *b, size_t max);
+void fw_buf_init_in(struct fw_buf *b, size_t max, const struct fw_allocator *memory);
 void fw_buf_over(struct fw_buf *b, void *memory, size_t cap);
 void fw_buf_fini(struct fw_buf *b);
 void fw_buf_reset(struct fw_buf *b); /* empty again, memory kept, failure cleared */

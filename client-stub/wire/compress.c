@@ -1,8 +1,5 @@
 #include "wire/session_writer.h"
-
-#include <zstd.h>
-
-#include <stdlib.h>
+#include "wire/zstd_memory.h"
 
 #define LEVEL 3
 #define WINDOW_LOG 16 /* 64 KB: a slice is rarely larger */
@@ -10,6 +7,7 @@
     14 /* on a session's slice as small as with level 3's own tables, in 0.4 MB not 0.9 */
 
 struct fw_compressor {
+    const struct fw_allocator *memory;
     ZSTD_CCtx *zstd;
     size_t max_bytes;
 };
@@ -19,23 +17,30 @@ struct fw_compressor {
 static bool warm_up(struct fw_compressor *c)
 {
     size_t bound = ZSTD_compressBound(c->max_bytes);
-    void *zeros = calloc(1, c->max_bytes ? c->max_bytes : 1), *out = malloc(bound);
+    void *zeros = fw_alloc_zeroed(c->memory, c->max_bytes ? c->max_bytes : 1);
+    void *out = fw_alloc(c->memory, bound);
     bool ok =
         zeros && out && !ZSTD_isError(ZSTD_compress2(c->zstd, out, bound, zeros, c->max_bytes));
 
-    free(zeros);
-    free(out);
+    fw_release(c->memory, zeros);
+    fw_release(c->memory, out);
     return ok;
 }
 
 struct fw_compressor *fw_compressor_new(size_t max_bytes)
 {
-    struct fw_compressor *c = calloc(1, sizeof *c);
+    return fw_compressor_new_in(max_bytes, NULL);
+}
+
+struct fw_compressor *fw_compressor_new_in(size_t max_bytes, const struct fw_allocator *memory)
+{
+    struct fw_compressor *c = fw_alloc_zeroed(memory, sizeof *c);
 
     if (!c)
         return NULL;
     c->max_bytes = max_bytes;
-    c->zstd = ZSTD_createCCtx();
+    c->memory = memory;
+    c->zstd = ZSTD_createCCtx_advanced(fw_zstd_memory(memory));
     if (c->zstd && !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, LEVEL)) &&
         !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_windowLog, WINDOW_LOG)) &&
         !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_hashLog, TABLE_LOG)) &&
@@ -48,9 +53,10 @@ struct fw_compressor *fw_compressor_new(size_t max_bytes)
 
 void fw_compressor_free(struct fw_compressor *c)
 {
-    if (c)
-        ZSTD_freeCCtx(c->zstd);
-    free(c);
+    if (!c)
+        return;
+    ZSTD_freeCCtx(c->zstd);
+    fw_release(c->memory, c);
 }
 
 size_t fw_compressor_memory(const struct fw_compressor *c)

@@ -193,6 +193,7 @@ bool fw_wire_summary(struct fw_buf *out, const struct fw_wire_summary *s);
 /* A compressor for inputs up to max_bytes; all its memory is allocated here. NULL: no memory. */
 struct fw_compressor;
 struct fw_compressor *fw_compressor_new(size_t max_bytes);
+struct fw_compressor *fw_compressor_new_in(size_t max_bytes, const struct fw_allocator *memory);
 void fw_compressor_free(struct fw_compressor *c); /* NULL is fine */
 size_t fw_compressor_memory(const struct fw_compressor *c);
 /* Appends one zstd frame (with checksum) of n bytes; false, nothing appended, if it does not fit

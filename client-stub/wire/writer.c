@@ -18,7 +18,8 @@ static size_t put_varint(unsigned char out[VARINT_MAX], uint64_t value)
     return n;
 }
 
-void fw_pb_varint(struct fw_buf *b, uint64_t value)
+/* Not inlined: in one file with all of its callers it would take 10 KB. */
+__attribute__((noinline)) void fw_pb_varint(struct fw_buf *b, uint64_t value)
 {
     unsigned char bytes[VARINT_MAX];
 

@@ -235,7 +235,7 @@ static void a_row_is_broken_only_where_it_should_be(void **state)
     Framewatch__SessionLog *log;
 
     (void)state;
-    assert_true(fw_slice_init(&s));
+    assert_true(fw_slice_init(&s, NULL));
     assert_false(fw_slice_pack(&s)); /* nothing in it */
     for (uint64_t t = 1000; t <= 5000; t += 1000)
         fw_slice_present(&s, t);
@@ -275,7 +275,7 @@ static void dropped_frames_are_told_and_break_the_row(void **state)
     Framewatch__SessionLog *log;
 
     (void)state;
-    assert_true(fw_slice_init(&s));
+    assert_true(fw_slice_init(&s, NULL));
     fw_slice_present(&s, 1000);
     fw_slice_present(&s, 2000);
     fw_slice_dropped(&s, 7);
@@ -296,7 +296,7 @@ static void a_long_row_spans_packets_without_losing_a_frame(void **state)
     size_t frames = 0;
 
     (void)state;
-    assert_true(fw_slice_init(&s));
+    assert_true(fw_slice_init(&s, NULL));
     for (uint64_t i = 0; i < 3 * FW_ROW_FRAMES; i++)
         fw_slice_present(&s, 1000 + i * 100 + i % 7);
     assert_true(fw_slice_pack(&s));
@@ -316,7 +316,7 @@ static void what_does_not_fit_a_slice_is_counted(void **state)
     unsigned steps = 0;
 
     (void)state;
-    assert_true(fw_slice_init(&s));
+    assert_true(fw_slice_init(&s, NULL));
     while (!fw_slice_is_full(&s)) {
         fw_slice_check(&s, fw_wire_step(&s.raw, steps++, "a step with a name of some length"));
     }

@@ -277,7 +277,7 @@ static int set_up(void **state)
     snprintf(l->path, sizeof l->path, "/tmp/sdk_crash_XXXXXX");
     assert_non_null(mkdtemp(l->path));
     assert_true(fw_store_open(&l->store, l->path, &l->log));
-    assert_true(fw_slice_init(&l->slice));
+    assert_true(fw_slice_init(&l->slice, NULL));
     *state = l;
     return 0;
 }

@@ -47,7 +47,7 @@ static int set_up(void **state)
     assert_non_null(mkdtemp(fx->path));
     fx->log = (struct fw_log){say, fx};
     assert_true(fw_store_open(&fx->store, fx->path, &fx->log));
-    assert_true(fw_slice_init(&fx->slice));
+    assert_true(fw_slice_init(&fx->slice, NULL));
     *state = fx;
     return 0;
 }

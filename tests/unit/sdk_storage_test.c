@@ -155,7 +155,7 @@ static void assert_all_whole(struct disk *d)
     struct fw_file file[FW_LIST_MAX];
     struct fw_slice scratch;
 
-    assert_true(fw_slice_init(&scratch));
+    assert_true(fw_slice_init(&scratch, NULL));
     fw_store_recover(&d->store, &scratch);
     size_t n = fw_store_list(&d->store, file);
     for (size_t i = 0; i < n; i++)

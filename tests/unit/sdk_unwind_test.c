@@ -69,8 +69,8 @@ static int set_up(void **state)
 {
     fx = calloc(1, sizeof *fx);
     atomic_store(&fx->answer_ms, PATIENCE_MS);
-    assert_null(fw_capture_start(&fx->capture));
-    assert_true(fw_modules_init(&fx->modules));
+    assert_null(fw_capture_start(&fx->capture, NULL));
+    assert_true(fw_modules_init(&fx->modules, NULL));
     assert_int_equal(pthread_create(&fx->taker, NULL, take_on_demand, fx), 0);
     *state = fx;
     return 0;
@@ -487,7 +487,7 @@ static void the_signal_is_given_back(void **state)
     fw_capture_stop(&fx->capture);
     sigaction(signal, NULL, &now);
     assert_true(now.sa_handler == SIG_DFL);
-    assert_null(fw_capture_start(&fx->capture));
+    assert_null(fw_capture_start(&fx->capture, NULL));
     assert_int_equal(fx->capture.signal, signal);
 }
 
@@ -508,7 +508,7 @@ static void a_handler_set_after_ours_stays(void **state)
     fw_capture_stop(&fx->capture);
     sigaction(signal, NULL, &now);
     assert_true(now.sa_handler == on_foreign);
-    assert_null(fw_capture_start(&fx->capture));
+    assert_null(fw_capture_start(&fx->capture, NULL));
     assert_int_not_equal(fx->capture.signal, signal); /* it is not free any more */
     sigaction(signal, &none, NULL);
 }

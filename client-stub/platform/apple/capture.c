@@ -6,22 +6,21 @@
 #include "src/clock.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 static _Atomic(struct fw_capture *) active;
 
-const char *fw_capture_start(struct fw_capture *c)
+const char *fw_capture_start(struct fw_capture *c, const struct fw_allocator *memory)
 {
     struct fw_capture *none = NULL;
 
-    *c = (struct fw_capture){.tid = (int)pthread_mach_thread_np(pthread_self())};
+    *c = (struct fw_capture){.tid = (int)pthread_mach_thread_np(pthread_self()), .memory = memory};
     c->stack_high = (uint64_t)(uintptr_t)pthread_get_stackaddr_np(pthread_self());
     c->stack_low = c->stack_high - pthread_get_stacksize_np(pthread_self());
-    c->stack = malloc(FW_STACK_BYTES);
+    c->stack = fw_alloc(memory, FW_STACK_BYTES);
     if (!c->stack)
         return "no memory";
     if (!atomic_compare_exchange_strong(&active, &none, c)) {
-        free(c->stack);
+        fw_release(c->memory, c->stack);
         c->stack = NULL;
         return "taken by another session";
     }
@@ -33,7 +32,7 @@ void fw_capture_stop(struct fw_capture *c)
     if (!c->stack)
         return;
     atomic_store(&active, NULL);
-    free(c->stack);
+    fw_release(c->memory, c->stack);
     c->stack = NULL;
 }
 

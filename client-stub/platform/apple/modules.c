@@ -6,7 +6,6 @@
 #include <mach-o/dyld_images.h>
 #include <mach-o/loader.h>
 #include <mach/mach.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_IMAGES 4096u
@@ -14,15 +13,16 @@
 #define MAX_COMMAND_BYTES (1u << 20)
 #define PATH_BYTES 512u
 
-bool fw_modules_init(struct fw_modules *m)
+bool fw_modules_init(struct fw_modules *m, const struct fw_allocator *memory)
 {
-    *m = (struct fw_modules){.at = calloc(FW_MAX_MODULES, sizeof *m->at)};
+    *m = (struct fw_modules){.at = fw_alloc_zeroed(memory, FW_MAX_MODULES * sizeof *m->at),
+                             .memory = memory};
     return m->at;
 }
 
 void fw_modules_fini(struct fw_modules *m)
 {
-    free(m->at);
+    fw_release(m->memory, m->at);
     *m = (struct fw_modules){0};
 }
 

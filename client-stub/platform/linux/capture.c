@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,29 +138,29 @@ static void unblock(struct fw_capture *c)
     c->was_blocked = sigismember(&before, c->signal) == 1;
 }
 
-const char *fw_capture_start(struct fw_capture *c)
+const char *fw_capture_start(struct fw_capture *c, const struct fw_allocator *memory)
 {
     struct sigaction ours = {.sa_sigaction = on_signal,
                              .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     struct fw_capture *none = NULL;
 
-    *c = (struct fw_capture){.tid = (int)syscall(SYS_gettid)};
+    *c = (struct fw_capture){.tid = (int)syscall(SYS_gettid), .memory = memory};
     if (!fw_arch.regs)
         return "unknown processor";
     if (!stack_limits(c))
         return "stack limits unknown";
-    c->stack = malloc(FW_STACK_BYTES);
+    c->stack = fw_alloc(memory, FW_STACK_BYTES);
     if (!c->stack)
         return "no memory";
     if (!atomic_compare_exchange_strong(&active, &none, c)) {
-        free(c->stack);
+        fw_release(c->memory, c->stack);
         c->stack = NULL;
         return "taken by another session";
     }
     sigemptyset(&ours.sa_mask);
     if (!take_signal(c, &ours)) {
         atomic_store(&active, NULL);
-        free(c->stack);
+        fw_release(c->memory, c->stack);
         c->stack = NULL;
         return "no free signal";
     }
@@ -194,7 +193,7 @@ void fw_capture_stop(struct fw_capture *c)
         pthread_sigmask(SIG_BLOCK, &set, NULL);
     }
     atomic_store(&active, NULL);
-    free(c->stack);
+    fw_release(c->memory, c->stack);
     c->stack = NULL;
 }
 

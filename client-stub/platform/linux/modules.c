@@ -5,7 +5,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,15 +14,16 @@
 #define MAX_LINES 16384u
 #define PAGE_MASK (~(uint64_t)0xfff)
 
-bool fw_modules_init(struct fw_modules *m)
+bool fw_modules_init(struct fw_modules *m, const struct fw_allocator *memory)
 {
-    *m = (struct fw_modules){.at = calloc(FW_MAX_MODULES, sizeof *m->at)};
+    *m = (struct fw_modules){.at = fw_alloc_zeroed(memory, FW_MAX_MODULES * sizeof *m->at),
+                             .memory = memory};
     return m->at;
 }
 
 void fw_modules_fini(struct fw_modules *m)
 {
-    free(m->at);
+    fw_release(m->memory, m->at);
     *m = (struct fw_modules){0};
 }
 

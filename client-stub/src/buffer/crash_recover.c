@@ -385,7 +385,7 @@ static bool write_part(struct fw_store *s, const char *name, struct fw_slice *sc
 
 bool fw_crash_recover(struct fw_store *s, const char *name, struct fw_slice *scratch)
 {
-    struct record *r = calloc(1, sizeof *r);
+    struct record *r = fw_alloc_zeroed(s->memory, sizeof *r);
     bool made = false, room = true;
 
     if (!r)
@@ -403,6 +403,6 @@ bool fw_crash_recover(struct fw_store *s, const char *name, struct fw_slice *scr
             unlinkat(s->dir, name, 0);
         close(r->fd);
     }
-    free(r);
+    fw_release(s->memory, r);
     return made;
 }

@@ -34,6 +34,7 @@
 struct fw_store {
     int dir;
     const struct fw_log *log;
+    const struct fw_allocator *memory; /* of those who read files; NULL: malloc */
     _Atomic uint64_t bytes_written, dropped_files;
 };
 

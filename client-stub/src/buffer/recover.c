@@ -1,8 +1,7 @@
 #include "src/buffer/recover.h"
 
 #include "src/buffer/crash_recover.h"
-
-#include <zstd.h>
+#include "wire/zstd_memory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -230,7 +229,7 @@ static void recover_rest(struct work *w, const char *name)
 
 unsigned fw_store_recover(struct fw_store *s, struct fw_slice *scratch)
 {
-    struct work w = {s, scratch, ZSTD_createDStream(), 0};
+    struct work w = {s, scratch, ZSTD_createDStream_advanced(fw_zstd_memory(s->memory)), 0};
 
     for_each_name(&w, recover_crash); /* first: a crash's last slice belongs into an open file */
     if (w.zstd)

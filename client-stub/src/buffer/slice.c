@@ -1,26 +1,24 @@
 #include "src/buffer/slice.h"
 
-#include <stdlib.h>
-
 #define PACKED_BYTES (FW_SLICE_BYTES + 4096u) /* past ZSTD_compressBound(FW_SLICE_BYTES) */
 
-bool fw_slice_init(struct fw_slice *s)
+bool fw_slice_init(struct fw_slice *s, const struct fw_allocator *memory)
 {
-    void *raw = malloc(FW_SLICE_BYTES), *packed = malloc(PACKED_BYTES);
+    void *raw = fw_alloc(memory, FW_SLICE_BYTES), *packed = fw_alloc(memory, PACKED_BYTES);
 
-    *s = (struct fw_slice){0};
+    *s = (struct fw_slice){.memory = memory};
     fw_buf_over(&s->raw, raw, FW_SLICE_BYTES);
     fw_buf_over(&s->packed, packed, PACKED_BYTES);
-    s->zstd = fw_compressor_new(FW_SLICE_BYTES);
-    s->row.interval_us = malloc(FW_ROW_FRAMES * sizeof *s->row.interval_us);
+    s->zstd = fw_compressor_new_in(FW_SLICE_BYTES, memory);
+    s->row.interval_us = fw_alloc(memory, FW_ROW_FRAMES * sizeof *s->row.interval_us);
     return raw && packed && s->zstd && s->row.interval_us;
 }
 
 void fw_slice_fini(struct fw_slice *s)
 {
-    free(s->raw.at);
-    free(s->packed.at);
-    free(s->row.interval_us);
+    fw_release(s->memory, s->raw.at);
+    fw_release(s->memory, s->packed.at);
+    fw_release(s->memory, s->row.interval_us);
     fw_compressor_free(s->zstd);
     *s = (struct fw_slice){0};
 }

@@ -26,9 +26,11 @@ struct fw_slice {
     struct fw_compressor *zstd;
     struct fw_row row;
     uint64_t lost_packets; /* did not fit */
+    const struct fw_allocator *memory;
 };
 
-bool fw_slice_init(struct fw_slice *s); /* false: no memory; call fw_slice_fini all the same */
+/* False: no memory; call fw_slice_fini all the same. */
+bool fw_slice_init(struct fw_slice *s, const struct fw_allocator *memory);
 void fw_slice_fini(struct fw_slice *s);
 size_t fw_slice_memory(const struct fw_slice *s);
 

@@ -10,7 +10,6 @@
 
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,9 +18,20 @@
 
 static atomic_bool in_use;
 
-void fw_options_init(fw_options *o)
+void fw_options_init_sized(fw_options *o, size_t size)
 {
-    *o = (fw_options){.size = sizeof *o};
+    if (!o || size < sizeof o->size)
+        return;
+    size = size < sizeof *o ? size : sizeof *o;
+    memset(o, 0, size);
+    o->size = size;
+}
+
+/* Of callers that do not say how large theirs are: they know what there was before that was asked.
+ */
+void(fw_options_init)(fw_options *o)
+{
+    fw_options_init_sized(o, offsetof(fw_options, allocate));
 }
 
 const char *fw_version(void)
@@ -39,6 +49,10 @@ static bool take_options(fw_options *out, const fw_options *given, struct fw_log
     *log = (struct fw_log){out->log, out->user};
     if (!out->storage_path || !out->storage_path[0]) {
         fw_log_say(log, FW_LOG_ERROR, "no storage_path");
+        return false;
+    }
+    if (!out->allocate != !out->release) {
+        fw_log_say(log, FW_LOG_ERROR, "allocate and release go together");
         return false;
     }
     if (out->flags & FW_NO_UPLOAD)
@@ -64,7 +78,7 @@ static bool keep_texts(struct fw_context *fw)
 
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         n += *text[i] ? strlen(*text[i]) + 1 : 0;
-    fw->texts = malloc(n);
+    fw->texts = fw_alloc(&fw->memory, n);
     for (size_t i = 0; fw->texts && i < sizeof text / sizeof *text; i++)
         if (*text[i]) {
             size_t len = strlen(*text[i]) + 1;
@@ -142,7 +156,7 @@ static bool set_up_uploader(struct fw_context *fw, const fw_options *o)
                                    .transport = {o->transport, o->user},
                                    .timeout_ms = EXCHANGE_TIMEOUT_MS};
     if (!o->transport) {
-        fw->curl = fw_transport_curl_new(&u->stop);
+        fw->curl = fw_transport_curl_new_in(&u->stop, &fw->memory);
         u->server.transport = (struct fw_transport){fw_transport_curl_exchange, fw->curl};
         if (!fw->curl)
             fw_log_say(&fw->log, FW_LOG_ERROR,
@@ -167,6 +181,7 @@ static void set_up_threads(struct fw_context *fw, const fw_options *o)
     r->uploader = &fw->uploader;
     r->crash = &fw->crash;
     atomic_store(&fw->crash.fd, -1);
+    fw->crash.memory = w->memory = r->memory = &fw->memory;
     fw->uploader.fd = -1;
     r->store = &fw->store;
     r->log = w->log = &fw->log;
@@ -235,14 +250,23 @@ static void forget_session(struct fw_context *fw)
     fw->store.dir = -1;
 }
 
+static bool open_store(struct fw_context *fw, bool make)
+{
+    const char *path = fw->options.storage_path;
+    bool open = make ? fw_store_open(&fw->store, path, &fw->log)
+                     : fw_store_find(&fw->store, path, &fw->log);
+
+    fw->store.memory = &fw->memory;
+    return open;
+}
+
 static bool begin_session(struct fw_context *fw)
 {
     const fw_options *o = &fw->options;
 
     forget_session(fw);
     set_up_threads(fw, o);
-    if (fw_store_open(&fw->store, o->storage_path, &fw->log) &&
-        fw_store_install_id(&fw->store, fw->install)) {
+    if (open_store(fw, true) && fw_store_install_id(&fw->store, fw->install)) {
         identify(fw, o);
         if (set_up_uploader(fw, o) && start_threads(fw)) {
             atomic_store(&fw->live, true);
@@ -274,8 +298,7 @@ static void start_eraser(struct fw_context *fw)
 {
     forget_session(fw);
     fw->uploader.waker.fd = fw->uploader.done.fd = -1;
-    if (fw->options.flags & FW_NO_UPLOAD ||
-        !fw_store_find(&fw->store, fw->options.storage_path, &fw->log))
+    if (fw->options.flags & FW_NO_UPLOAD || !open_store(fw, false))
         return;
     if (set_up_uploader(fw, &fw->options)) {
         fw->uploader.erase_only = true;
@@ -303,14 +326,30 @@ static bool wait(struct fw_context *fw)
 
 static void free_context(struct fw_context *fw)
 {
-    free(fw->texts);
-    free(fw);
+    struct fw_allocator memory = fw->memory;
+
+    fw_release(&memory, fw->texts);
+    fw_release(&memory, fw->block);
     atomic_store(&in_use, false);
+}
+
+/* On a cache line of its own. */
+static struct fw_context *new_context(const struct fw_allocator *memory)
+{
+    unsigned char *block = fw_alloc_zeroed(memory, sizeof(struct fw_context) + FW_CACHE_LINE);
+    struct fw_context *fw;
+
+    if (!block)
+        return NULL;
+    fw = (void *)(block + FW_CACHE_LINE - (uintptr_t)block % FW_CACHE_LINE);
+    fw->memory = *memory;
+    fw->block = block;
+    return fw;
 }
 
 fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots)
 {
-    struct fw_context *fw = NULL;
+    struct fw_context *fw;
     struct fw_log log = {0};
     fw_options o;
 
@@ -320,11 +359,12 @@ fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots)
         fw_log_say(&log, FW_LOG_ERROR, "a session runs already");
         return NULL;
     }
-    if (posix_memalign((void **)&fw, FW_CACHE_LINE, sizeof *fw) != 0) {
+    fw = new_context(&(struct fw_allocator){o.allocate, o.release, o.user});
+    if (!fw) {
+        fw_log_say(&log, FW_LOG_ERROR, "no memory");
         atomic_store(&in_use, false);
         return NULL;
     }
-    memset(fw, 0, sizeof *fw);
     fw->log = log;
     fw->options = o;
     fw->roots = *roots;

@@ -33,6 +33,8 @@ struct fw_context {
     struct fw_log log;
     fw_options options; /* its texts are copies */
     char *texts;
+    struct fw_allocator memory;
+    void *block; /* what this struct lies in */
     struct fw_roots roots;
     int main_tid;
     _Atomic bool live;        /* a session runs */

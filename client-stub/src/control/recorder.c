@@ -691,9 +691,7 @@ void fw_recorder_last_words(void *recorder, struct fw_crash *crash)
 {
     struct fw_recorder *r = recorder;
     int fd = atomic_load(&crash->fd);
-    struct fw_crash_slice head = {.bytes = r->part.bytes,
-                                  .start_ns = r->who->start_ns,
-                                  .part = r->next_part ? r->next_part - 1 : 0};
+    struct fw_crash_slice head = {.start_ns = r->who->start_ns};
 
     atomic_store(&r->frozen, true);
     bool whole = settle(r);
@@ -701,6 +699,7 @@ void fw_recorder_last_words(void *recorder, struct fw_crash *crash)
     if (!r->config.enabled || r->part.fd < 0)
         return;
     head.bytes = r->part.bytes;
+    head.part = r->next_part ? r->next_part - 1 : 0;
     fw_crash_put(fd, FW_CRASH_SLICE, &head, sizeof head, r->slice.raw.at,
                  whole ? r->slice.raw.len : r->settled);
     if (!whole)
@@ -766,7 +765,7 @@ bool fw_recorder_prepare(struct fw_recorder *r)
     r->background = fw_hook_is_blocked_by(r->hook, FW_BLOCK_BACKGROUND);
     fw_jank_log_init(&r->janks, r->desk, r->who->start_ns);
     fw_board_init(&r->board);
-    return fw_slice_init(&r->slice) && fw_waker_init(&r->waker);
+    return fw_slice_init(&r->slice, r->memory) && fw_waker_init(&r->waker);
 }
 
 bool fw_recorder_start(struct fw_recorder *r)

@@ -49,6 +49,7 @@ struct fw_recorder {
     bool crashes; /* are recorded */
     struct fw_store *store;
     const struct fw_log *log;
+    const struct fw_allocator *memory;
     const char *proc, *sys, *root; /* "/proc", "/sys", "" */
     int main_tid;
     struct fw_config base;

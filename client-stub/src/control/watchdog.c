@@ -134,8 +134,8 @@ bool fw_watchdog_start(struct fw_watchdog *w, bool stacks)
     if (!fw_waker_init(&w->waker))
         return false;
     if (stacks) {
-        reason = fw_capture_start(&w->capture);
-        if (!reason && !fw_modules_init(&w->modules))
+        reason = fw_capture_start(&w->capture, w->memory);
+        if (!reason && !fw_modules_init(&w->modules, w->memory))
             reason = "no memory";
         w->can_capture = !reason;
         if (reason)

@@ -21,6 +21,7 @@ struct fw_watchdog {
     struct fw_desk *desk;
     struct fw_waker *sampler; /* woken when a jank begins */
     const struct fw_log *log;
+    const struct fw_allocator *memory; /* NULL: malloc */
     _Atomic uint32_t jank_stack_ms;
     _Atomic bool stacks;      /* wanted */
     _Atomic uint64_t jank_ns; /* begin of the last long frame seen; read by the sampler */

@@ -31,7 +31,7 @@ void fw_remote_config_load(struct fw_remote_config *c, const struct fw_config *b
 
     c->etag[0] = 0;
     c->config = *base;
-    fw_buf_init(&text, FILE_BYTES);
+    fw_buf_init_in(&text, FILE_BYTES, s->memory);
     if (fw_store_read(s, "config", &text) && text.len) {
         const unsigned char *line_end = memchr(text.at, '\n', text.len);
         size_t n = line_end ? (size_t)(line_end - text.at) : 0;
@@ -48,7 +48,7 @@ static void save(const struct fw_remote_config *c, struct fw_store *s, const str
 {
     struct fw_buf text;
 
-    fw_buf_init(&text, FILE_BYTES);
+    fw_buf_init_in(&text, FILE_BYTES, s->memory);
     fw_buf_add(&text, c->etag, strlen(c->etag));
     fw_buf_add(&text, "\n", 1);
     fw_buf_add(&text, json->at, json->len);
@@ -67,7 +67,7 @@ bool fw_remote_config_fetch(struct fw_remote_config *c, const struct fw_config *
     bool changed = false;
 
     snprintf(condition, sizeof condition, "If-None-Match: %s", c->etag);
-    fw_buf_init(&body, FW_JSON_MAX_BYTES);
+    fw_buf_init_in(&body, FW_JSON_MAX_BYTES, s->memory);
     fw_http(server,
             &(struct fw_exchange){.method = "GET", .path = "/v1/config", .headers = headers},
             &answer);

@@ -407,7 +407,7 @@ static bool allocate(struct fw_uploader *u)
     atomic_store(&u->charging, -1);
     fw_random(&u->tus.random, sizeof u->tus.random);
     u->tus.random |= 1;
-    u->chunk = malloc(FW_TUS_CHUNK_BYTES);
+    u->chunk = fw_alloc(u->store->memory, FW_TUS_CHUNK_BYTES);
     return u->chunk;
 }
 
@@ -455,6 +455,7 @@ void fw_uploader_fini(struct fw_uploader *u)
     close_current(u);
     fw_waker_fini(&u->waker);
     fw_waker_fini(&u->done);
-    free(u->chunk);
+    if (u->chunk)
+        fw_release(u->store->memory, u->chunk);
     u->chunk = NULL;
 }
