@@ -35,13 +35,13 @@ struct install {
 struct known {
     struct moments past;
     struct expected x;
-    int64_t n[2], sum_r_e6[2];
+    int64_t n[2], sum_y_e6[2]; /* of all its sessions, by build: the pairs */
 };
 
 /* What one install showed of janks in one scene before the release. */
 struct jank_known {
     int64_t count, frames;
-    int64_t count_on[2], frames_on[2]; /* since, by build */
+    int64_t count_on[2], frames_on[2]; /* in all, by build */
 };
 
 struct past {
@@ -184,6 +184,18 @@ static void play_frames(struct world *w, double ln_ms, double ln_jank, uint32_t 
     ln_e6(sum / w->o->frames, &out->y_e6[2]);
 }
 
+/* An install's sessions on each build, whenever they were: as the server keeps them. */
+static void add_to_pairs(struct world *w, unsigned i, unsigned scene, unsigned arm,
+                         const struct seen *s)
+{
+    for (unsigned m = 0; m < SIM_TIMES; m++) {
+        w->known[i][scene][m].n[arm]++;
+        w->known[i][scene][m].sum_y_e6[arm] += s->y_e6[m];
+    }
+    w->janks[i][scene].count_on[arm] += s->janks;
+    w->janks[i][scene].frames_on[arm] += s->frames;
+}
+
 static void remember(struct world *w, unsigned i, unsigned scene, const struct seen *s)
 {
     const struct install *a = &w->install[i];
@@ -224,8 +236,6 @@ static void compare(struct world *w, unsigned i, unsigned scene, unsigned arm, c
 
     sketch_merge(&slice->frames[arm], &s->sketch, 1);
     slice->sessions[arm]++;
-    w->janks[i][scene].count_on[arm] += s->janks;
-    w->janks[i][scene].frames_on[arm] += s->frames;
     if (janks >= 0)
         rates_add(&slice->rates[arm], a->group, s->janks, janks);
     if (!w->known[i][scene][0].x.weight)
@@ -234,12 +244,10 @@ static void compare(struct world *w, unsigned i, unsigned scene, unsigned arm, c
     slice->installs[arm] += !(w->seen[i][scene] >> arm & 1);
     w->seen[i][scene] |= (uint8_t)(1 << arm);
     for (unsigned m = 0; m < SIM_TIMES; m++) {
-        struct known *k = &w->known[i][scene][m];
+        const struct known *k = &w->known[i][scene][m];
         int64_t r = expectation_residual(s->y_e6[m], k->x.x_e6);
 
         groups_add(&slice->r[m][arm], a->group, k->x.weight, k->x.weight * r);
-        k->n[arm]++;
-        k->sum_r_e6[arm] += r;
     }
 }
 
@@ -267,6 +275,7 @@ static void play_session(struct world *w, unsigned i, double at)
                     frame_us, &s);
         played.in[played.scenes].scene = scene;
         played.in[played.scenes++].frame_us = frame_us;
+        add_to_pairs(w, i, scene, arm, &s);
         if (at < 0)
             remember(w, i, scene, &s);
         else
@@ -336,11 +345,11 @@ static void pair_up(const struct world *w, unsigned tier, unsigned scene, unsign
     for (unsigned i = tier; i < w->installs; i += SIM_TIERS) {
         const struct known *k = &w->known[i][scene][m];
 
-        paired_add(out, w->install[i].group, k->n[1], k->sum_r_e6[1], k->n[0], k->sum_r_e6[0]);
+        paired_add(out, w->install[i].group, k->n[1], k->sum_y_e6[1], k->n[0], k->sum_y_e6[0]);
     }
 }
 
-/* Janks of installs seen on both builds since the release. */
+/* Janks of installs seen on both builds. */
 static bool pair_up_janks(const struct world *w, unsigned tier, unsigned scene,
                           struct estimate *out)
 {
