@@ -58,13 +58,17 @@ export default {
         await done();
     },
 
-    async 'logging out ends it'() {
+    async 'logging out ends it, for a copy of the cookie too'() {
         const { page, context, done } = await open({ role: 'read' });
         await settled(page);
+        const copy = (await context.cookies(`${base}/v1/sessions`)).find((c) => c.name === 'fw_login');
+        const asks = async () => (await fetch(`${base}/v1/sessions?limit=1`, { headers: { Cookie: `fw_login=${copy.value}` } })).status;
+        assert.equal(await asks(), 200);
         await page.click('.menu > button');
         await page.getByText('Log out').click();
         await page.waitForURL('**/login');
         assert.equal((await context.cookies(`${base}/v1/sessions`)).length, 0);
+        assert.equal(await asks(), 401);
         await done();
     },
 

@@ -134,6 +134,27 @@ export default {
         await done();
     },
 
+    async 'adoption is a curve beside the numbers, of what the API counts'() {
+        const alert = (await api('/v1/alerts?limit=1')).items[0];
+        const { items } = await api(`/v1/adoption?build=${alert.build_id}`);
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/compare?build=${alert.build_id}`);
+        await settled(page);
+        const card = page.locator('#adoption');
+        const legend = card.locator('.legend li');
+        await legend.first().waitFor();
+        const played = items.filter((b) => b.days.length);
+        assert.equal(await legend.count(), played.length);
+        assert.equal(await card.locator('svg polyline, svg circle').count(), played.length);
+        const shares = (await card.locator('.legend b').allInnerTexts()).map((s) => Number(s.replace(/[ %]/g, '')));
+        assert.ok(Math.abs(shares.reduce((a, b) => a + b, 0) - 100) < 1, shares.join());
+        const chosen = items.find((b) => b.build_id === alert.build_id);
+        const sessions = chosen.days.reduce((n, d) => n + d.sessions, 0);
+        assert.ok((await legend.first().innerText()).includes(`n ${sessions.toLocaleString('en-GB')}`));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
     async 'the report to print is a page by itself'() {
         const alert = (await api('/v1/alerts?limit=1')).items[0];
         const { page, context, complaints, done } = await open({ role: 'read' });

@@ -70,19 +70,6 @@ export interface Delivery {
     sent_at: string | null;
 }
 
-export interface Channel {
-    id: number;
-    name: string;
-    kind: string;
-    takes: string;
-    enabled: boolean;
-    target: string;
-    pending: number;
-    dead: number;
-    failures: number;
-    held_until: string | null;
-}
-
 export const stateOf = (state: string): [Tone, string] =>
     (
         ({

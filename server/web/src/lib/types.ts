@@ -137,6 +137,7 @@ export interface Session extends SessionRow {
             wakeups: number;
             memory_bytes: number;
             collectors_off: { name: string; reason: string; failures: number }[];
+            collectors?: { name: string; looks: number; us: number; max_us: number }[];
         } | null;
     };
     crashes: Crash[];

@@ -1,13 +1,12 @@
 // Alerts, open and past, and the channels they go to.
-import { useState } from 'preact/hooks';
-import { Problem, send, useGet, useList, type Page } from '../lib/api';
-import { levelOf, stateOf, type Alert, type Channel } from '../lib/alerts';
+import { useList } from '../lib/api';
+import { levelOf, stateOf, type Alert } from '../lib/alerts';
 import { ago, change, num, when } from '../lib/format';
 import { t } from '../lib/i18n';
-import { isAdmin } from '../lib/login';
 import { metricName } from '../lib/report';
 import { Link, setQuery, useQuery } from '../lib/router';
-import { Badge, Card, Empty, Failed, Head, Loaded, Toggle, Waiting } from '../ui/pieces';
+import { Badge, Card, Empty, Failed, Head, Toggle, Waiting } from '../ui/pieces';
+import { Channels } from '../ui/channels';
 import { buildName, BuildSelect, useBuilds } from '../ui/more';
 import { Thresholds } from '../ui/thresholds';
 import { Deliveries } from '../ui/deliveries';
@@ -68,74 +67,6 @@ const columns = (name: (id: number) => string): Column<Alert>[] => [
     },
 ];
 
-function Channels() {
-    const data = useGet<Page<Channel>>(isAdmin() ? '/v1/channels' : null, { limit: 100 });
-    const [says, setSays] = useState<Record<number, string>>({});
-    if (!isAdmin())
-        return (
-            <Card title={t('Channels')}>
-                <Failed problem={new Problem(403, 'forbidden', '')} />
-            </Card>
-        );
-    const test = async (c: Channel) => {
-        setSays({ ...says, [c.id]: t('sending…') });
-        try {
-            await send('POST', `/v1/channels/${c.id}/test`);
-            setSays({ ...says, [c.id]: t('queued: see the log below') });
-        } catch (e) {
-            setSays({ ...says, [c.id]: (e as Error).message });
-        }
-    };
-    const list: Column<Channel>[] = [
-        { key: 'name', label: t('Channel'), cell: (c) => c.name, value: (c) => c.name },
-        { key: 'kind', label: t('Kind'), cell: (c) => c.kind, value: (c) => c.kind },
-        { key: 'takes', label: t('Takes'), cell: (c) => (c.takes === 'alert' ? t('alerts and reports') : t('tickets')), value: (c) => c.takes },
-        { key: 'target', label: t('To'), cell: (c) => <code class="break">{c.target}</code>, value: (c) => c.target },
-        {
-            key: 'state',
-            label: t('State'),
-            cell: (c) => (
-                <span class="row" style={{ gap: '.3rem' }}>
-                    {c.enabled ? <Badge tone="good">{t('on')}</Badge> : <Badge>{t('off')}</Badge>}
-                    {c.dead > 0 && <Badge tone="bad">{t('{n} given up', { n: c.dead })}</Badge>}
-                    {c.pending > 0 && <Badge>{t('{n} waiting', { n: c.pending })}</Badge>}
-                </span>
-            ),
-        },
-        {
-            key: 'test',
-            label: t('Test'),
-            cell: (c) => (
-                <span class="row">
-                    <button type="button" onClick={() => void test(c)}>
-                        {t('Send a test')}
-                    </button>
-                    {says[c.id] && (
-                        <span class="small soft" role="status">
-                            {says[c.id]}
-                        </span>
-                    )}
-                </span>
-            ),
-        },
-    ];
-    return (
-        <Card flush title={t('Channels')} note={t('framewatch channels makes and changes them')}>
-            <Loaded data={data}>
-                {(v) =>
-                    v.items.length ? (
-                        <Table id="c" caption={t('Channels')} columns={list} rows={v.items} />
-                    ) : (
-                        <Empty title={t('No channel yet')}>
-                            <p>{t('Alerts are only shown here until there is one: Slack, Feishu, DingTalk, WeCom, Alertmanager or a webhook.')}</p>
-                        </Empty>
-                    )
-                }
-            </Loaded>
-        </Card>
-    );
-}
-
 export default function Alerts() {
     const q = useQuery();
     const builds = useBuilds();
@@ -184,10 +115,8 @@ export default function Alerts() {
                         </Empty>
                     )}
                 </Card>
-                <div class="grid2">
-                    <Channels />
-                    <Thresholds />
-                </div>
+                <Channels />
+                <Thresholds />
                 <Deliveries title={t('Delivery log')} />
             </div>
         </>

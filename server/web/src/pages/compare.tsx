@@ -10,6 +10,7 @@ import { BuildSelect, useBuilds, Whisker } from '../ui/more';
 import { SceneMatrix } from '../ui/matrix';
 import { FlameCard } from '../ui/flame';
 import { Csv, Table, type Column } from '../ui/table';
+import { Adoption } from '../ui/adoption';
 
 const wide = (figures: (Figure | undefined)[]) =>
     Math.min(0.6, Math.max(0.02, ...figures.flatMap((f) => (f && judge(f) !== 'unknown' ? [Math.abs(f.low!), Math.abs(f.high!)] : []))) * 1.05);
@@ -233,6 +234,7 @@ export default function Compare() {
                     <>
                         <Summary r={r} />
                         <ByTier r={r} metric={metric} />
+                        <Adoption build={r.build.id} />
                         <Card
                             flush
                             title={t('Scenes by tiers')}

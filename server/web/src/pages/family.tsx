@@ -8,6 +8,7 @@ import { causeName, tierName } from '../lib/terms';
 import { Badge, Card, Empty, Failed, Loaded, Meter, Stat, Waiting } from '../ui/pieces';
 import { buildName, BuildSelect, DayBars, Tabs } from '../ui/more';
 import { Csv, Table, type Column } from '../ui/table';
+import { ByHand } from '../ui/edits';
 import { FlameCard } from '../ui/flame';
 import { Paths, Verdicts } from '../ui/family';
 
@@ -232,6 +233,7 @@ export default function FamilyPage({ id }: { id: string }) {
                             <DayBars label={t('Events by day')} days={f.days.map((d) => ({ day: d.day, value: d.events }))} />
                         </Card>
                         <Verdicts id={f.id} />
+                        <ByHand f={f} done={data.again} />
                     </div>
                 </div>
                 <Breakdown f={f} />

@@ -7,6 +7,7 @@ import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
 import { Link } from '../lib/router';
 import { Badge, Card, Empty, Head, Loaded, Waiting } from '../ui/pieces';
+import { Edits } from '../ui/edits';
 
 type Field = 'module' | 'package' | 'keyword' | 'function';
 interface Rule {
@@ -290,7 +291,12 @@ export default function RulesPage() {
                     {(r) => (
                         <>
                             <Form of={r} key={r.version} done={rules.again} />
-                            <Versions now={r.version} key={`v${r.version}`} done={rules.again} />
+                            <div class="grid2">
+                                <Versions now={r.version} key={`v${r.version}`} done={rules.again} />
+                                <Card id="edits" title={t('Merges and splits by hand')}>
+                                    <Edits />
+                                </Card>
+                            </div>
                         </>
                     )}
                 </Loaded>

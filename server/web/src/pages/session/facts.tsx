@@ -138,6 +138,9 @@ export function Coverage({ s }: { s: Session }) {
                 {invalid.map(([name, n]) => (
                     <Chip name={t('out of bounds: {name}', { name })}>{num(n)}</Chip>
                 ))}
+                {r?.collectors?.map((c) => (
+                    <Chip name={`SDK, ${c.name}`}>{`${num(c.us / 1000)} ms / ${num(c.looks)}`}</Chip>
+                ))}
                 {r?.collectors_off.map((c) => (
                     <Chip name={t('collector off: {name}', { name: c.name })}>{c.reason}</Chip>
                 ))}
