@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t utf8_length(const unsigned char *s)
 {
     if (s[0] < 0x80)
@@ -55,4 +57,15 @@ size_t utf8_tame(char *text, int prose)
         }
     }
     return n;
+}
+
+bool utf8_is_tame(const char *text, const char *but)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        bool c1 = *at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0; /* U+0080 to U+009F */
+
+        if (c1 || ((*at < ' ' || *at == 0x7f) && !strchr(but, *at)))
+            return false;
+    }
+    return true;
 }

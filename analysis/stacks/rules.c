@@ -1,5 +1,6 @@
 #include "stacks/rules.h"
 
+#include "base/utf8.h"
 #include "stacks/rules_match.h"
 
 #include <ctype.h>
@@ -20,10 +21,7 @@ static bool good_text(const char *text)
 {
     size_t n = text ? strnlen(text, RULES_TEXT_MAX + 1) : 0;
 
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            return false;
-    return n > 0 && n <= RULES_TEXT_MAX;
+    return n > 0 && n <= RULES_TEXT_MAX && utf8_is_tame(text, "");
 }
 
 static bool check_list(const char *list, const struct rule *rules, size_t n, bool owned,

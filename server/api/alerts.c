@@ -131,7 +131,7 @@ static bool read_note(struct req *r, const char *const *names, const char **note
     static const char *const none[] = {NULL};
 
     return req_query_only(r, none, err) && req_json(r, err) && json_only(r->json, names, err) &&
-           json_get_text(r->json, "note", NOTE_BYTES, "", note, err);
+           json_get_prose(r->json, "note", NOTE_BYTES, "", note, err);
 }
 
 bool alert_acknowledge(struct req *r, struct err *err)

@@ -1,6 +1,7 @@
 #include "server/api/args.h"
 
 #include "base/digest.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +15,7 @@ static bool clean_text(const char *text)
     bool ok = string != NULL;
 
     json_decref(string);
-    for (; ok && *text; text++)
-        ok = (unsigned char)*text >= 0x20 && *text != 0x7f;
-    return ok;
+    return ok && utf8_is_tame(text, "");
 }
 
 bool arg_text(struct req *r, const char *name, size_t max, struct db_arg *out, struct err *err)

@@ -6,6 +6,7 @@
 #include "server/api/page.h"
 #include "server/api/session_rows.h"
 
+#include "base/utf8.h"
 #include "server/http/context.h"
 #include "server/notify/channel.h"
 #include "server/notify/notify.h"
@@ -154,7 +155,7 @@ static bool read_list(struct req *r, const json_t *object, const char *name,
         while (texts[i] && k && *k && strcmp(*k, texts[i]) != 0)
             k++;
         if (!texts[i] || strlen(texts[i]) != json_string_length(v) ||
-            strlen(texts[i]) > LIST_TEXT_MAX || (known && !*k))
+            strlen(texts[i]) > LIST_TEXT_MAX || !utf8_is_tame(texts[i], "") || (known && !*k))
             return err_field(err, ERR_INVALID, name, "holds what is no name of it");
     }
     *out = db_texts(texts, n);

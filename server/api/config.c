@@ -5,6 +5,7 @@
 #include "server/api/session_rows.h"
 
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "server/http/problem.h"
 
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static bool is_pattern(const json_t *scene)
     const char *text = json_string_value(scene), *star;
     size_t n = text ? strlen(text) : 0;
 
-    if (n < 1 || n > MAX_SCENE)
+    if (n < 1 || n > MAX_SCENE || !utf8_is_tame(text, ""))
         return false;
     star = strchr(text, '*');
     return !star || star == text + n - 1;
@@ -116,8 +117,8 @@ static bool read_scenes(const json_t *doc, struct config *c, struct err *err)
                          MAX_SCENES);
     json_array_foreach(c->scenes, i, scene) if (!is_pattern(scene)) return err_field(
         err, ERR_INVALID, "scenes",
-        "pattern %zu must be a text of 1 to %d bytes with a star at most at "
-        "its end",
+        "pattern %zu must be a text of 1 to %d bytes without control characters, with a star "
+        "at most at its end",
         i, MAX_SCENE);
     return true;
 }

@@ -13,7 +13,7 @@ bool erasure_post(struct req *r, struct err *err)
     const char *install;
 
     if (!req_json(r, err) || !json_only(r->json, names, err) ||
-        !json_get_text(r->json, "install", TUS_INSTALL_MAX, NULL, &install, err))
+        !json_get_opaque(r->json, "install", TUS_INSTALL_MAX, &install, err))
         return false;
     if (!install[0])
         return err_field(err, ERR_INVALID, "install", "must not be empty");

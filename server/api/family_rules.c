@@ -137,7 +137,7 @@ static bool read_body(struct req *r, int64_t *version, const char **note,
     if (!json_is_object(r->json))
         return err_set(err, ERR_INVALID, "the rules must be an object");
     if (!json_get_i64(r->json, "version", versions, false, version, err) ||
-        !json_get_text(r->json, "note", MAX_NOTE, "", note, err))
+        !json_get_prose(r->json, "note", MAX_NOTE, "", note, err))
         return false;
     *note = arena_dup(r->mem, *note, strlen(*note));
     json_object_del(r->json, "version");

@@ -164,7 +164,7 @@ bool crash_post(struct req *r, struct err *err)
 
     if (!body_i64(r->json, "t_us", time_us, &value[0], err) ||
         !body_i64(r->json, "signal", (struct range){0, 255, 0}, &value[1], err) ||
-        !json_get_text(r->json, "reason", MAX_REASON, NULL, &reason, err) ||
+        !json_get_prose(r->json, "reason", MAX_REASON, NULL, &reason, err) ||
         (stack && !check_stack(stack, err)) || !body_id(r, e.kind, r->json, e.id, err))
         return false;
     value[2] = db_text(reason);
@@ -185,7 +185,7 @@ bool feedback_post(struct req *r, struct err *err)
     if (!req_param_id(r, 0, e.session, err) || !req_json(r, err) ||
         !json_only(r->json, names, err) || !body_i64(r->json, "t_us", time_us, &value[0], err) ||
         !json_get_text(r->json, "category", MAX_CATEGORY, "", &category, err) ||
-        !json_get_text(r->json, "text", MAX_FEEDBACK, NULL, &text, err) ||
+        !json_get_prose(r->json, "text", MAX_FEEDBACK, NULL, &text, err) ||
         !body_id(r, e.kind, r->json, e.id, err))
         return false;
     value[1] = db_text(category);

@@ -73,7 +73,7 @@ static bool read_ask(struct req *r, struct tier_ask *ask, struct tier_cuts *give
 
     if (!req_query_only(r, none, err) || !req_json(r, err) || !json_only(r->json, names, err) ||
         !json_get_i64(r->json, "tiers", range, false, &tiers, err) ||
-        !json_get_text(r->json, "note", TIER_NOTE_BYTES, "", &ask->note, err))
+        !json_get_prose(r->json, "note", TIER_NOTE_BYTES, "", &ask->note, err))
         return false;
     ask->tiers = (unsigned)tiers;
     cuts = json_object_get(r->json, "cuts");

@@ -1,5 +1,6 @@
 #include "server/http/req.h"
 
+#include "base/utf8.h"
 #include "server/http/exchange.h"
 
 #include <errno.h>
@@ -143,23 +144,53 @@ bool req_json(struct req *r, struct err *err)
     return true;
 }
 
-bool json_get_text(const json_t *object, const char *name, size_t max, const char *otherwise,
-                   const char **out, struct err *err)
+/* NULL in *out: it is not there, and need not be. */
+static bool get_string(const json_t *object, const char *name, size_t max, bool required,
+                       const char **out, struct err *err)
 {
     const json_t *v = json_object_get(object, name);
 
-    if (!v && otherwise) {
-        *out = otherwise;
-        return true;
-    }
-    if (!v)
+    if (!v && required)
         return err_field(err, ERR_INVALID, name, "is missing");
-    if (!json_is_string(v))
+    if (v && !json_is_string(v))
         return err_field(err, ERR_INVALID, name, "must be a text");
     if (json_string_length(v) > max)
         return err_field(err, ERR_INVALID, name, "must be at most %zu bytes long", max);
     *out = json_string_value(v);
     return true;
+}
+
+bool json_get_text(const json_t *object, const char *name, size_t max, const char *otherwise,
+                   const char **out, struct err *err)
+{
+    const char *text;
+
+    if (!get_string(object, name, max, !otherwise, &text, err))
+        return false;
+    if (text && !utf8_is_tame(text, ""))
+        return err_field(err, ERR_INVALID, name, "must have no control characters");
+    *out = text ? text : otherwise;
+    return true;
+}
+
+bool json_get_prose(const json_t *object, const char *name, size_t max, const char *otherwise,
+                    const char **out, struct err *err)
+{
+    const char *text;
+
+    if (!get_string(object, name, max, !otherwise, &text, err))
+        return false;
+    if (text && !utf8_is_tame(text, "\t\n\r"))
+        return err_field(err, ERR_INVALID, name,
+                         "must have no control characters but line ends and tabs");
+    *out = text ? text : otherwise;
+    return true;
+}
+
+bool json_get_opaque(const json_t *object, const char *name, size_t max, const char **out,
+                     struct err *err)
+{
+    return get_string(object, name, max, true, out, err);
 }
 
 bool json_get_i64(const json_t *object, const char *name, struct range range, bool required,

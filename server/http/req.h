@@ -68,10 +68,16 @@ bool req_param_id(struct req *r, unsigned i, unsigned char id[16], struct err *e
 
 /* Parses the body (application/json, depth at most 32, no duplicate keys) into r->json. */
 bool req_json(struct req *r, struct err *err) MUST_CHECK;
-/* Strict getters on an object; ERR_INVALID names the field. Strings are valid UTF-8 and at most
- * `max` bytes. `otherwise` NULL makes the text required. */
+/* Strict getters on an object; ERR_INVALID names the field. Strings are valid UTF-8 without control
+ * characters and at most `max` bytes. `otherwise` NULL makes the text required. */
 bool json_get_text(const json_t *object, const char *name, size_t max, const char *otherwise,
                    const char **out, struct err *err) MUST_CHECK;
+/* What people write: line ends and tabs may be in it. */
+bool json_get_prose(const json_t *object, const char *name, size_t max, const char *otherwise,
+                    const char **out, struct err *err) MUST_CHECK;
+/* Required, and never shown to anybody: it may hold anything. */
+bool json_get_opaque(const json_t *object, const char *name, size_t max, const char **out,
+                     struct err *err) MUST_CHECK;
 bool json_get_i64(const json_t *object, const char *name, struct range range, bool required,
                   int64_t *out, struct err *err) MUST_CHECK;
 bool json_get_bool(const json_t *object, const char *name, bool otherwise, bool *out,

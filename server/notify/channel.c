@@ -123,12 +123,7 @@ static bool is_text(const json_t *v, size_t max)
     const char *text = json_string_value(v);
     size_t n = json_string_length(v);
 
-    if (!text || n < 1 || n > max || strlen(text) != n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-            return false;
-    return true;
+    return text && n >= 1 && n <= max && strlen(text) == n && utf8_is_tame(text, "");
 }
 
 static bool is_choice(const char *text, const char *choices)
