@@ -1,9 +1,10 @@
 /* framewatch build register|list: what CI says of a build, over HTTP. */
-#include "client.h"
+#include "ask.h"
 
 #include <string.h>
 
 #define MAX_DEBUG_IDS 64
+#define LIST_HEAD "ID       PLATFORM VERSION                      CODE  REGISTERED BUILD"
 
 struct build_options {
     struct client_options client;
@@ -38,14 +39,6 @@ static json_t *body_of(const struct build_options *o, const struct cli_args *deb
     return body;
 }
 
-static int print_json(json_t *tree)
-{
-    json_dumpf(tree, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(tree);
-    return CLI_OK;
-}
-
 static int build_register(int argc, char **argv)
 {
     struct build_options o = {.version_code = -1};
@@ -69,7 +62,6 @@ static int build_register(int argc, char **argv)
         MAX_DEBUG_IDS};
     struct cli_args args;
     struct err err = {0};
-    json_t *out = NULL;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
@@ -79,14 +71,15 @@ static int build_register(int argc, char **argv)
         cli_fail(&err);
         return CLI_USAGE;
     }
+    return ask_and_print(&o.client, "POST", "/v1/builds", body_of(&o, &args));
+}
 
-    struct client *c = client_open(&o.client, &err);
-    json_t *body = body_of(&o, &args);
-    bool ok = c && client_send(c, "POST", "/v1/builds", body, &out, &err);
-
-    json_decref(body);
-    client_close(c);
-    return ok ? print_json(out) : cli_fail(&err);
+static void print_build(const json_t *b)
+{
+    printf("%-8lld %-8s %-20s %12lld  %-10s %s\n", ask_number(b, "id"), client_field(b, "platform"),
+           client_field(b, "version_name"), ask_number(b, "version_code"),
+           json_is_true(json_object_get(b, "registered")) ? "yes" : "no",
+           client_field(b, "build_uid"));
 }
 
 static int build_list(int argc, char **argv)
@@ -96,31 +89,11 @@ static int build_list(int argc, char **argv)
     const struct cli_usage usage = {"build list", "", "Prints the newest builds of the app.",
                                     options,      0,  0};
     struct cli_args args;
-    struct err err = {0};
-    json_t *out = NULL, *item;
-    size_t i;
     int code;
 
-    if (!cli_parse(&usage, argc, argv, &args, &code))
-        return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c && client_get(c, "/v1/builds?limit=200", &out, &err);
-
-    client_close(c);
-    if (!ok)
-        return cli_fail(&err);
-    printf("%-8s %-8s %-20s %12s  %-10s %s\n", "ID", "PLATFORM", "VERSION", "CODE", "REGISTERED",
-           "BUILD");
-    json_array_foreach(json_object_get(out, "items"), i, item)
-        printf("%-8lld %-8s %-20s %12lld  %-10s %s\n",
-               (long long)json_integer_value(json_object_get(item, "id")),
-               client_field(item, "platform"), client_field(item, "version_name"),
-               (long long)json_integer_value(json_object_get(item, "version_code")),
-               json_is_true(json_object_get(item, "registered")) ? "yes" : "no",
-               client_field(item, "build_uid"));
-    json_decref(out);
-    return CLI_OK;
+    return cli_parse(&usage, argc, argv, &args, &code)
+               ? ask_list(&client, "/v1/builds?limit=200", false, LIST_HEAD, print_build)
+               : code;
 }
 
 int cmd_build(int argc, char **argv)

@@ -1,70 +1,25 @@
 /* framewatch channels list|show|create|replace|delete|test: where alerts and tickets go, over HTTP.
  * Secrets are read from a file or standard input: arguments can be seen by other users. */
-#include "client.h"
+#include "ask.h"
 
 #include <string.h>
 #include <time.h>
 
 #define TEST_PATIENCE_S 60
 #define TEST_PAUSE_MS 250
+#define LIST_HEAD "ID     NAME                 KIND           STATE     WAITING     DEAD  TARGET"
 
-static const char *text_of(const json_t *object, const char *name)
+static bool channel_path(char path[64], const char *id, const char *more, struct err *err)
 {
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
+    return ask_path(path, 64, "/v1/channels", id, more, "channels list", err);
 }
 
-static long long number_of(const json_t *object, const char *name)
+static void print_channel(const json_t *c)
 {
-    return (long long)json_integer_value(json_object_get(object, name));
-}
-
-static int print_json(json_t *tree)
-{
-    json_dumpf(tree, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(tree);
-    return CLI_OK;
-}
-
-static bool read_id(const char *text, char path[64], const char *more, struct err *err)
-{
-    size_t n = strlen(text);
-
-    if (!n || n > 19 || strspn(text, "0123456789") != n)
-        return err_field(err, ERR_INVALID, "ID", "is a number, as `channels list` prints it");
-    snprintf(path, 64, "/v1/channels/%s%s", text, more);
-    return true;
-}
-
-/* The JSON of a file, "-": standard input. */
-static json_t *read_file(const char *name, struct err *err)
-{
-    json_error_t why;
-    json_t *tree = strcmp(name, "-") == 0 ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &why)
-                                          : json_load_file(name, JSON_REJECT_DUPLICATES, &why);
-
-    if (!tree)
-        err_set(err, ERR_INVALID, "%.80s: line %d: %.120s", name, why.line, why.text);
-    return tree;
-}
-
-static bool list_page(struct client *c, const char **cursor, json_t **page, struct err *err)
-{
-    char path[512];
-    json_t *out, *item;
-    size_t i;
-
-    snprintf(path, sizeof path, "/v1/channels?limit=200%s%s", *cursor ? "&cursor=" : "",
-             *cursor ? *cursor : "");
-    if (!client_get(c, path, &out, err))
-        return false;
-    json_array_foreach(json_object_get(out, "items"), i, item) printf(
-        "%-6lld %-20s %-14s %-8s %8lld %8lld  %s\n", number_of(item, "id"), text_of(item, "name"),
-        text_of(item, "kind"), json_is_true(json_object_get(item, "enabled")) ? "enabled" : "off",
-        number_of(item, "pending"), number_of(item, "dead"), text_of(item, "target"));
-    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
+    printf("%-6lld %-20s %-14s %-8s %8lld %8lld  %s\n", ask_number(c, "id"),
+           client_field(c, "name"), client_field(c, "kind"),
+           json_is_true(json_object_get(c, "enabled")) ? "enabled" : "off",
+           ask_number(c, "pending"), ask_number(c, "dead"), client_field(c, "target"));
 }
 
 static int channels_list(int argc, char **argv)
@@ -74,26 +29,11 @@ static int channels_list(int argc, char **argv)
     const struct cli_usage usage = {
         "channels list", "", "Prints the app's channels. Needs an admin key.", options, 0, 0};
     struct cli_args args;
-    struct err err = {0};
-    const char *cursor = NULL;
-    json_t *page = NULL;
     int code;
 
-    if (!cli_parse(&usage, argc, argv, &args, &code))
-        return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c != NULL;
-
-    if (ok)
-        printf("%-6s %-20s %-14s %-8s %8s %8s  %s\n", "ID", "NAME", "KIND", "STATE", "WAITING",
-               "DEAD", "TARGET");
-    do
-        ok = ok && list_page(c, &cursor, &page, &err);
-    while (ok && cursor);
-    json_decref(page);
-    client_close(c);
-    return ok ? CLI_OK : cli_fail(&err);
+    return cli_parse(&usage, argc, argv, &args, &code)
+               ? ask_list(&client, "/v1/channels?limit=200", true, LIST_HEAD, print_channel)
+               : code;
 }
 
 /* One request about channel ID (NULL: none), with the JSON of a file (NULL: none). */
@@ -101,21 +41,16 @@ struct request {
     const char *method, *id, *more, *file;
 };
 
-static int ask(const struct client_options *options, const struct request *r)
+static int do_request(const struct client_options *options, const struct request *r)
 {
     struct err err = {0};
     char path[64] = "/v1/channels";
-    json_t *body = NULL, *out = NULL;
-    bool ok = (!r->id || read_id(r->id, path, r->more, &err)) &&
-              (!r->file || (body = read_file(r->file, &err)));
-    struct client *c = ok ? client_open(options, &err) : NULL;
+    json_t *body = NULL;
 
-    ok = c && client_send(c, r->method, path, body, &out, &err);
-    json_decref(body);
-    client_close(c);
-    if (!ok)
+    if ((r->id && !channel_path(path, r->id, r->more, &err)) ||
+        (r->file && !(body = ask_file(r->file, &err))))
         return cli_fail(&err);
-    return out ? print_json(out) : CLI_OK;
+    return ask_and_print(options, r->method, path, body);
 }
 
 static int channels_show(int argc, char **argv)
@@ -128,7 +63,7 @@ static int channels_show(int argc, char **argv)
     int code;
 
     return cli_parse(&usage, argc, argv, &args, &code)
-               ? ask(&client, &(struct request){"GET", args.at[0], "", NULL})
+               ? do_request(&client, &(struct request){"GET", args.at[0], "", NULL})
                : code;
 }
 
@@ -148,7 +83,7 @@ static int channels_create(int argc, char **argv)
     int code;
 
     return cli_parse(&usage, argc, argv, &args, &code)
-               ? ask(&client, &(struct request){"POST", NULL, "", args.at[0]})
+               ? do_request(&client, &(struct request){"POST", NULL, "", args.at[0]})
                : code;
 }
 
@@ -167,7 +102,7 @@ static int channels_replace(int argc, char **argv)
     int code;
 
     return cli_parse(&usage, argc, argv, &args, &code)
-               ? ask(&client, &(struct request){"PUT", args.at[0], "", args.at[1]})
+               ? do_request(&client, &(struct request){"PUT", args.at[0], "", args.at[1]})
                : code;
 }
 
@@ -182,7 +117,7 @@ static int channels_delete(int argc, char **argv)
     int code;
 
     return cli_parse(&usage, argc, argv, &args, &code)
-               ? ask(&client, &(struct request){"DELETE", args.at[0], "", NULL})
+               ? do_request(&client, &(struct request){"DELETE", args.at[0], "", NULL})
                : code;
 }
 
@@ -199,12 +134,13 @@ static bool follow(struct client *c, long long delivery, json_t **last, struct e
         *last = NULL;
         if (!client_get(c, path, last, err))
             return false;
-        if (strcmp(text_of(*last, "state"), "sent") == 0)
+        if (strcmp(client_field(*last, "state"), "sent") == 0)
             return true;
-        if (strcmp(text_of(*last, "state"), "dead") == 0 || time(NULL) >= end)
-            return err_set(err, ERR_INVALID, "the message is %s: %.160s", text_of(*last, "state"),
-                           *text_of(*last, "last_error") ? text_of(*last, "last_error")
-                                                         : "no sender has taken it");
+        if (strcmp(client_field(*last, "state"), "dead") == 0 || time(NULL) >= end)
+            return err_set(err, ERR_INVALID, "the message is %s: %.160s",
+                           client_field(*last, "state"),
+                           *client_field(*last, "last_error") ? client_field(*last, "last_error")
+                                                              : "no sender has taken it");
         nanosleep(&pause, NULL);
     }
 }
@@ -230,9 +166,10 @@ static int channels_test(int argc, char **argv)
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
 
-    struct client *c = read_id(args.at[0], path, "/test", &err) ? client_open(&client, &err) : NULL;
+    struct client *c =
+        channel_path(path, args.at[0], "/test", &err) ? client_open(&client, &err) : NULL;
     bool ok = c && client_send(c, "POST", path, NULL, &delivery, &err) &&
-              follow(c, number_of(delivery, "id"), &delivery, &err);
+              follow(c, ask_number(delivery, "id"), &delivery, &err);
 
     client_close(c);
     json_decref(delivery);

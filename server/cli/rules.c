@@ -1,29 +1,9 @@
 /* framewatch rules …: how an app's stacks are grouped into families, over HTTP. */
-#include "client.h"
+#include "ask.h"
 #include "family_text.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int print_json(json_t *tree)
-{
-    json_dumpf(tree, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(tree);
-    return CLI_OK;
-}
-
-/* "-": standard input. */
-static json_t *read_file(const char *name, struct err *err)
-{
-    json_error_t why;
-    json_t *doc = strcmp(name, "-") == 0 ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &why)
-                                         : json_load_file(name, JSON_REJECT_DUPLICATES, &why);
-
-    if (!doc)
-        err_set(err, ERR_INVALID, "%.100s, line %d: %.100s", name, why.line, why.text);
-    return doc;
-}
 
 static int rules_show(int argc, char **argv)
 {
@@ -34,35 +14,25 @@ static int rules_show(int argc, char **argv)
     const struct cli_usage usage = {"rules show", "", "Prints the rules in force as JSON.",
                                     options,      0,  0};
     struct cli_args args;
-    struct err err = {0};
-    json_t *out = NULL;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    struct client *c = client_open(&o, &err);
-    bool ok =
-        c && client_get(c, versions ? "/v1/family-rules/versions" : "/v1/family-rules", &out, &err);
-
-    client_close(c);
-    return ok ? print_json(out) : cli_fail(&err);
+    return ask_and_print(&o, "GET", versions ? "/v1/family-rules/versions" : "/v1/family-rules",
+                         NULL);
 }
 
 /* Sends the file's rules. */
 static json_t *send_file(const struct client_options *o, const char *method, const char *path,
                          const char *file, const char *note, struct err *err)
 {
-    json_t *body = read_file(file, err), *out = NULL;
-    struct client *c = body ? client_open(o, err) : NULL;
+    json_t *body = ask_file(file, err), *out = NULL;
 
-    if (body && note)
+    if (!body)
+        return NULL;
+    if (note)
         json_object_set_new(body, "note", json_string(note));
-    if (c && !client_send(c, method, path, body, &out, err))
-        out = NULL;
-    client_close(c);
-    json_decref(body);
-    return out;
+    return ask(o, method, path, body, &out, err) ? out : NULL;
 }
 
 static int rules_set(int argc, char **argv)
@@ -87,7 +57,7 @@ static int rules_set(int argc, char **argv)
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
     out = send_file(&o, "PUT", "/v1/family-rules", args.at[0], note, &err);
-    return out ? print_json(out) : cli_fail(&err);
+    return out ? ask_print(out) : cli_fail(&err);
 }
 
 static int rules_preview(int argc, char **argv)
@@ -110,7 +80,7 @@ static int rules_preview(int argc, char **argv)
     if (!out)
         return cli_fail(&err);
     if (json)
-        return print_json(out);
+        return ask_print(out);
     family_preview_print(out);
     json_decref(out);
     return CLI_OK;
@@ -129,7 +99,6 @@ static int rules_restore(int argc, char **argv)
                                     1};
     struct cli_args args;
     struct err err = {0};
-    json_t *out = NULL;
     char path[128];
     int code;
 
@@ -141,12 +110,7 @@ static int rules_restore(int argc, char **argv)
         return CLI_USAGE;
     }
     snprintf(path, sizeof path, "/v1/family-rules/versions/%s/restore", args.at[0]);
-
-    struct client *c = client_open(&o, &err);
-    bool ok = c && client_send(c, "POST", path, NULL, &out, &err);
-
-    client_close(c);
-    return ok ? print_json(out) : cli_fail(&err);
+    return ask_and_print(&o, "POST", path, NULL);
 }
 
 int cmd_rules(int argc, char **argv)

@@ -1,0 +1,88 @@
+#include "ask.h"
+
+#include <string.h>
+
+bool ask(const struct client_options *o, const char *method, const char *path, json_t *body,
+         json_t **out, struct err *err)
+{
+    struct client *c = client_open(o, err);
+    bool ok = c && client_send(c, method, path, body, out, err);
+
+    json_decref(body);
+    client_close(c);
+    return ok;
+}
+
+int ask_print(json_t *tree)
+{
+    json_dumpf(tree, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(tree);
+    return CLI_OK;
+}
+
+int ask_and_print(const struct client_options *o, const char *method, const char *path,
+                  json_t *body)
+{
+    struct err err = {0};
+    json_t *out = NULL;
+
+    if (!ask(o, method, path, body, &out, &err))
+        return cli_fail(&err);
+    return out ? ask_print(out) : CLI_OK;
+}
+
+static bool show_page(struct client *c, const char *list, const char **cursor, json_t **page,
+                      const char *head, void (*show)(const json_t *item), struct err *err)
+{
+    char path[640];
+    json_t *out = NULL, *item;
+    size_t i;
+
+    snprintf(path, sizeof path, "%s%s%s", list, *cursor ? "&cursor=" : "", *cursor ? *cursor : "");
+    if (!client_get(c, path, &out, err))
+        return false;
+    if (head && !*cursor)
+        puts(head);
+    json_array_foreach(json_object_get(out, "items"), i, item) show(item);
+    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
+}
+
+int ask_list(const struct client_options *o, const char *path, bool all, const char *head,
+             void (*show)(const json_t *item))
+{
+    struct err err = {0};
+    struct client *c = client_open(o, &err);
+    const char *cursor = NULL;
+    json_t *page = NULL;
+    bool ok = c != NULL;
+
+    do
+        ok = ok && show_page(c, path, &cursor, &page, head, show, &err);
+    while (ok && all && cursor);
+    json_decref(page);
+    client_close(c);
+    return ok ? CLI_OK : cli_fail(&err);
+}
+
+bool ask_path(char *path, size_t size, const char *prefix, const char *id, const char *more,
+              const char *command, struct err *err)
+{
+    size_t n = strlen(id);
+
+    if (!n || n > 19 || strspn(id, "0123456789") != n)
+        return err_field(err, ERR_INVALID, "ID", "is a number, as `%s` prints it", command);
+    snprintf(path, size, "%s/%s%s", prefix, id, more);
+    return true;
+}
+
+json_t *ask_file(const char *name, struct err *err)
+{
+    json_error_t why;
+    json_t *tree = strcmp(name, "-") == 0 ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &why)
+                                          : json_load_file(name, JSON_REJECT_DUPLICATES, &why);
+
+    if (!tree)
+        err_set(err, ERR_INVALID, "%.80s: line %d: %.120s", name, why.line, why.text);
+    return tree;
+}

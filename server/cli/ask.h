@@ -1,0 +1,34 @@
+/*
+ * ask: the whole way of subcommands that put one question to the server: connect, send, read,
+ * print. Single-threaded.
+ */
+#pragma once
+#include "client.h"
+
+/* One request; `body` (may be NULL) is taken. *out belongs to the caller; NULL: nothing came. */
+bool ask(const struct client_options *o, const char *method, const char *path, json_t *body,
+         json_t **out, struct err *err) MUST_CHECK;
+
+/* The same, and prints the answer as JSON. An exit code. */
+int ask_and_print(const struct client_options *o, const char *method, const char *path,
+                  json_t *body);
+
+/* Every item of the list at `path` (which has a query), page after page; `all` false: of the first
+ * page. `head` (may be NULL) is printed above them. An exit code. */
+int ask_list(const struct client_options *o, const char *path, bool all, const char *head,
+             void (*show)(const json_t *item));
+
+/* "PREFIX/ID/MORE" for an id that is a number; `command` is said to print it. */
+bool ask_path(char *path, size_t size, const char *prefix, const char *id, const char *more,
+              const char *command, struct err *err) MUST_CHECK;
+
+/* The JSON of a file, "-": standard input. NULL: *err says where it is none. */
+json_t *ask_file(const char *name, struct err *err);
+
+/* Prints with indentation and releases. CLI_OK. */
+int ask_print(json_t *tree);
+
+static inline long long ask_number(const json_t *object, const char *name)
+{
+    return (long long)json_integer_value(json_object_get(object, name));
+}
