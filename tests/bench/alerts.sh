@@ -4,16 +4,24 @@
 # docs/statistics.md. Equal options print equal figures.
 #   tests/bench/alerts.sh [--seed S] [--runs N] [--effect E] [--mix none|early|slow] [--vsync]
 #                         [--control own|shrunken|model] [--before DAYS] [--day-sd D] [--installs N] [--frames N]
+#   tests/bench/alerts.sh --server [--sessions N] [the same but --control]
 #   tests/bench/alerts.sh --verdicts [--seed S] [--runs N]     verdicts on fixes
 #   tests/bench/alerts.sh --tiers [--seed S] [--runs N]        tiers, beside k-means
 # E: 0.1 slows one slice of twelve by 10 %; mix: whether fast installs update first, last or neither.
-# A release takes half a second. FW_BUILD: an existing build.
+# A release takes half a second. --server sends every session of it, about N, over HTTP to a framewatchd
+# with a PostgreSQL of its own and prints what that says beside the functions.
+# FW_BUILD: an existing build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${FW_BUILD:-build/bench}
+program=alerts_bench
+args=()
+for arg; do
+    if [ "$arg" = --server ]; then program=alerts_server_bench; else args+=("$arg"); fi
+done
 
 if [ -z "${FW_BUILD:-}" ]; then
     cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFW_DEMO_GAME=OFF >/dev/null
-    cmake --build "$build" --target alerts_bench -- --quiet
+    cmake --build "$build" --target "$program" -- --quiet
 fi
-exec "$build/tests/alerts_bench" "$@"
+exec "$build/tests/$program" ${args[@]+"${args[@]}"}
