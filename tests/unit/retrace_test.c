@@ -36,6 +36,7 @@
     X(recursion_in_inlines)                                                                        \
     X(residual_signature)                                                                          \
     X(rewrite_frame)                                                                               \
+    X(rewrite_obfuscated)                                                                          \
     X(several_classes_of_a_file)                                                                   \
     X(source_files)                                                                                \
     X(synthesized)                                                                                 \
