@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/tcp.h>
 #include <netdb.h>
@@ -84,6 +85,7 @@ static void finish(struct exchange *x, enum MHD_RequestTerminationCode how);
 static void peer_close(struct http_server *s, struct peer *p)
 {
     gauge_add(GAUGE_connections, -1);
+    acceptor_place_give(s);
     if (!p)
         return;
     if (p->now) {
@@ -577,41 +579,44 @@ static unsigned port_of(int fd)
 bool listener_start(struct http_server *s, struct err *err)
 {
     const struct http_config *c = &s->config;
-    int fd = c->listen_fd >= 0 ? c->listen_fd : listen_on(c->listen, err);
+    /* The limit is ours to keep: libmicrohttpd refuses and closes past its own, of each thread. */
+    unsigned more_than_enough = c->threads * (2 * c->connections + 1);
 
-    if (fd < 0)
+    s->listen_fd = c->listen_fd >= 0 ? c->listen_fd : listen_on(c->listen, err);
+    if (s->listen_fd < 0)
         return false;
-    s->port = port_of(fd);
+    if (fcntl(s->listen_fd, F_SETFL, O_NONBLOCK) != 0)
+        return err_set(err, ERR_INVALID, "the socket to listen on: %s", strerror(errno));
+    s->port = port_of(s->listen_fd);
     s->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+            MHD_USE_NO_LISTEN_SOCKET,
         0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, s,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, c->threads,
-        MHD_OPTION_CONNECTION_LIMIT, c->connections, MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_STRICT_FOR_CLIENT,
-        1, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_encoded, s, MHD_OPTION_END);
-    if (s->daemon)
-        return true;
-    close(fd);
-    return err_set(err, ERR_INTERNAL, "libmicrohttpd cannot start: %s", strerror(errno));
+        MHD_OPTION_THREAD_POOL_SIZE, c->threads, MHD_OPTION_CONNECTION_LIMIT, more_than_enough,
+        MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_UNESCAPE_CALLBACK, keep_encoded, s,
+        MHD_OPTION_END);
+    if (!s->daemon)
+        return err_set(err, ERR_INTERNAL, "libmicrohttpd cannot start: %s", strerror(errno));
+    return acceptor_start(s, err);
 }
 
-/* libmicrohttpd's threads may still know the socket: it stops listening now and goes with them. An
- * inherited one goes on listening, for the server that comes after this one. */
+/* An inherited socket goes on listening in whoever else holds it, for the server that comes next.
+ */
 void listener_quiesce(struct http_server *s)
 {
-    s->quiesced_fd = MHD_quiesce_daemon(s->daemon);
-    if (s->quiesced_fd >= 0 && s->config.listen_fd < 0)
-        shutdown(s->quiesced_fd, SHUT_RDWR);
+    acceptor_stop(s);
+    if (s->listen_fd >= 0)
+        close(s->listen_fd);
+    s->listen_fd = -1;
 }
 
 void listener_stop(struct http_server *s)
 {
+    listener_quiesce(s);
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
     s->daemon = NULL;
-    if (s->quiesced_fd >= 0)
-        close(s->quiesced_fd);
-    s->quiesced_fd = -1;
 }

@@ -86,6 +86,7 @@ static void free_parts(struct http_server *s)
     keys_free(s->keys);
     pthread_mutex_destroy(&s->pool_lock);
     pthread_mutex_destroy(&s->peers_lock);
+    pthread_cond_destroy(&s->place_free);
     pthread_mutex_destroy(&s->timer_lock);
     pthread_cond_destroy(&s->timer_wake);
     pthread_cond_destroy(&s->emptied);
@@ -101,9 +102,10 @@ struct http_server *http_start(const struct http_config *config, struct err *err
         return NULL;
     }
     s->config = *config;
-    s->quiesced_fd = -1;
+    s->listen_fd = s->accept_wake = -1;
     pthread_mutex_init(&s->pool_lock, NULL);
     pthread_mutex_init(&s->peers_lock, NULL);
+    pthread_cond_init(&s->place_free, NULL);
     pthread_mutex_init(&s->timer_lock, NULL);
     monotonic_cond_init(&s->timer_wake);
     monotonic_cond_init(&s->emptied);

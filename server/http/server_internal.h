@@ -9,7 +9,7 @@
 struct http_server {
     struct http_config config;
     struct MHD_Daemon *daemon;
-    int quiesced_fd; /* the listening socket once nothing is accepted any more; -1 before */
+    int listen_fd; /* -1: nothing is accepted any more */
     unsigned port;
     struct routes routes;
     unsigned unmatched; /* metric of requests without a route */
@@ -28,8 +28,15 @@ struct http_server {
     unsigned exchanges, in_use;
     bool closing;
 
-    pthread_mutex_t peers_lock; /* guards the list; each peer's fd is open while it is in it */
-    struct peer *peers;
+    pthread_mutex_t peers_lock; /* guards the next four */
+    pthread_cond_t place_free;  /* or accepting ends */
+    struct peer *peers;         /* the fd of each is open while it is in the list */
+    unsigned places_taken;      /* connections, the one that is waited for included */
+    bool accepting_ends;
+
+    pthread_t acceptor;
+    bool acceptor_started;
+    int accept_wake; /* readable: accepting ends */
 
     pthread_t timer;
     pthread_mutex_t timer_lock; /* guards stopping */
@@ -37,6 +44,11 @@ struct http_server {
     bool timer_started, stopping;
 };
 
+bool acceptor_start(struct http_server *s, struct err *err) MUST_CHECK;
+/* Nothing is accepted after it returns. */
+void acceptor_stop(struct http_server *s);
+/* Of a connection that ended. */
+void acceptor_place_give(struct http_server *s);
 bool listener_start(struct http_server *s, struct err *err) MUST_CHECK;
 void listener_quiesce(struct http_server *s);
 void listener_stop(struct http_server *s);

@@ -704,8 +704,76 @@ static void a_revoked_key_soon_opens_nothing(void **state)
     assert_int_equal(server_call(s, "GET", "/v1/sessions", bearer(s->admin), NULL, 0)->status, 200);
 }
 
+/* Connections -------------------------------------------------------------------------------------
+ */
+
+#define PLACES 16
+
+static int set_up_few_places(void **state)
+{
+    return start_with(state, "--connections=16", NULL);
+}
+
+/* One of the places is the connection on which the metric is asked. */
+static void past_the_most_connections_the_next_waits_its_turn(void **state)
+{
+    struct server *s = *state;
+    int fd[PLACES];
+    struct answer a;
+
+    server_await_metric(s, "framewatch_http_connections", 1);
+    for (size_t i = 1; i < PLACES; i++)
+        fd[i] = server_connect(s);
+    server_await_metric(s, "framewatch_http_connections", PLACES);
+    for (size_t i = 1; i < PLACES; i++) {
+        int next = server_connect(s);
+
+        client_text(next, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+        client_await_delivered(next);
+        assert_int_equal((int)server_metric(s, "framewatch_http_connections"), PLACES);
+        close(fd[i]);
+        client_read(next, false, &a);
+        assert_int_equal(a.status, 200);
+        answer_free(&a);
+        fd[i] = next;
+    }
+    for (size_t i = 1; i < PLACES; i++)
+        close(fd[i]);
+}
+
 /* Stopping ----------------------------------------------------------------------------------------
  */
+
+#define RUSH 3000
+
+/* Connections keep coming while it stops; it ends well, as server_stop() tells. */
+static void it_may_be_stopped_under_a_rush_of_connections(void **state)
+{
+    struct server *s = *state;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    for (int round = 0; round < 3; round++) {
+        pid_t rush = fork();
+
+        if (rush == 0) {
+            at.sin_port = htons((uint16_t)s->port);
+            for (int i = 0; i < RUSH; i++) {
+                int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+                if (connect(fd, (struct sockaddr *)&at, sizeof at) != 0)
+                    break;
+                close(fd);
+            }
+            _exit(0);
+        }
+        assert_true(rush > 0);
+        server_await_metric(s, "framewatch_http_connections_total", 50);
+        assert_int_equal(server_stop(s), 0);
+        kill(rush, SIGKILL); /* the port may be somebody else's soon */
+        assert_int_equal(waitpid(rush, NULL, 0), rush);
+        server_start(s);
+    }
+}
 
 static bool it_says_stopping(void *s)
 {
@@ -960,6 +1028,8 @@ int main(void)
         WITH(set_up_low_rate, a_key_that_asks_too_much_is_429),
         T(a_revoked_key_soon_opens_nothing),
         T(sigterm_answers_what_is_under_way),
+        WITH(set_up_few_places, past_the_most_connections_the_next_waits_its_turn),
+        T(it_may_be_stopped_under_a_rush_of_connections),
         WITH(set_up_inherited, a_restart_on_an_inherited_socket_loses_no_request),
         T(healthcheck_asks_the_own_listener),
         T(a_wrong_command_line_is_told_before_anything_starts),
