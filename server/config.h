@@ -24,7 +24,7 @@
          "PostgreSQL, as libpq takes it: a URI or \"host=… dbname=…\". Empty: the PG* "        \
          "variables of the environment.")                                                          \
     TEXT(db_password_file, "", "File with the database's password, if it needs one.")              \
-    INT(db_connections, 8, 3, 200, "Connections for requests; the committer has one of its own.")  \
+    INT(db_connections, 8, 3, 200, "Connections for requests; the committers have two more.")      \
     INT(db_statement_timeout_ms, 60000, 1000, 3600000,                                             \
         "The database ends a statement that takes longer.")                                        \
     TEXT(secret_file, "",                                                                          \

@@ -408,17 +408,23 @@ static bool add_jobs(struct chunk_batch *b, struct err *err)
                            err);
 }
 
-bool chunk_batch_run(struct chunk_batch *b, struct err *err)
+bool chunk_batch_fill(struct chunk_batch *b, struct err *err)
 {
-    struct db *db = b->db;
-
     arena_reset(b->mem);
     arrange(b);
-    if (!db_begin(db, err))
+    if (!db_begin(b->db, err))
         return false;
     if (create_rows(b, err) && lock_rows(b, err) && copy_chunks(b, err) && advance_rows(b, err) &&
-        add_jobs(b, err) && db_commit(db, err))
+        add_jobs(b, err))
         return true;
-    db_rollback(db);
+    db_rollback(b->db);
+    return false;
+}
+
+bool chunk_batch_commit(struct chunk_batch *b, struct err *err)
+{
+    if (db_commit(b->db, err))
+        return true;
+    db_rollback(b->db);
     return false;
 }

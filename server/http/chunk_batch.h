@@ -20,6 +20,8 @@ struct chunk_batch {
     bool jobs;                      /* it added some */
 };
 
-/* Decides op[0 … n_ops) and stores what they bring; sets their answers. False: nothing of it was
- * stored, and the answers say nothing. */
-bool chunk_batch_run(struct chunk_batch *b, struct err *err) MUST_CHECK;
+/* Decides op[0 … n_ops) and sends what they bring; sets their answers. It counts with the commit,
+ * which comes next. False, also of the commit: nothing of it was stored, the answers say nothing.
+ */
+bool chunk_batch_fill(struct chunk_batch *b, struct err *err) MUST_CHECK;
+bool chunk_batch_commit(struct chunk_batch *b, struct err *err) MUST_CHECK;

@@ -1,7 +1,7 @@
 /*
  * chunk_store: where the bytes of uploads go. Whoever wants another store implements this header.
  *
- * Creations and chunks are submitted without waiting and answered on the store's own thread after
+ * Creations and chunks are submitted without waiting and answered on the store's own threads after
  * they are durable: CHUNK_OK is a promise. The other calls run on a dispatcher thread with its
  * connection. Offsets never decrease while an upload lives.
  */

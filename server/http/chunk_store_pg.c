@@ -13,20 +13,27 @@
 #define BATCH_BYTES (16u * 1024 * 1024)
 #define BATCH_MEMORY (32u * 1024 * 1024) /* of the statements' arguments */
 #define TRIES 3                          /* of a batch that met a deadlock */
+#define COMMITTERS 2 /* one fills its transaction while the other waits for its commit */
+
+struct committer {
+    struct chunk_store *store;
+    struct arena *mem;
+    struct db *db;
+    pthread_t thread;
+    bool started; /* the thread */
+    bool fills;   /* it was this one that set `filling` */
+    struct chunk_batch batch;
+};
 
 struct chunk_store {
     struct chunk_store_config config;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards the queue and stopping */
+    struct committer *committer[COMMITTERS];
+    pthread_mutex_t lock; /* guards the fields below */
     pthread_cond_t wake;
     struct chunk_op *first, **last;
     size_t n;
+    bool filling; /* a batch that was taken is not yet at its commit */
     bool stopping;
-
-    /* the committer's own */
-    struct db *db;
-    struct arena *mem;
-    struct chunk_batch *batch;
 };
 
 /* Queue -------------------------------------------------------------------------------------------
@@ -59,15 +66,16 @@ bool chunk_store_roomy(struct chunk_store *s)
 }
 
 /* All that is queued, as far as it fits into one transaction; 0: stopping and nothing left. */
-static size_t take(struct chunk_store *s, struct chunk_op *op[BATCH_OPS])
+static size_t take(struct committer *c)
 {
+    struct chunk_store *s = c->store;
     size_t n = 0, bytes = 0;
 
     pthread_mutex_lock(&s->lock);
-    while (!s->first && !s->stopping)
+    while (s->filling || (!s->first && !s->stopping))
         pthread_cond_wait(&s->wake, &s->lock);
     while (s->first && n < BATCH_OPS && (n == 0 || bytes + s->first->len <= BATCH_BYTES)) {
-        op[n] = s->first;
+        c->batch.op[n] = s->first;
         bytes += s->first->len;
         s->first = s->first->next;
         n++;
@@ -75,9 +83,25 @@ static size_t take(struct chunk_store *s, struct chunk_op *op[BATCH_OPS])
     if (!s->first)
         s->last = &s->first;
     s->n -= n;
+    s->filling = c->fills = n > 0;
     gauge_set(GAUGE_commit_queue, (int64_t)s->n);
     pthread_mutex_unlock(&s->lock);
     return n;
+}
+
+/* All statements of the batch are through, or it was given up: the next one may be taken. */
+static void filled(struct committer *c)
+{
+    struct chunk_store *s = c->store;
+
+    if (!c->fills)
+        return;
+    c->fills = false;
+    pthread_mutex_lock(&s->lock);
+    s->filling = false;
+    if (s->first || s->stopping)
+        pthread_cond_broadcast(&s->wake);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* Answers -----------------------------------------------------------------------------------------
@@ -113,23 +137,27 @@ static void fail(struct chunk_batch *b, enum chunk_outcome outcome)
 }
 
 /* True when the batch is durable. What it met, if not, is logged here and counted. */
-static bool commit(struct chunk_store *s, struct chunk_batch *b)
+static bool commit(struct committer *c)
 {
+    const struct chunk_store_config *config = &c->store->config;
+    struct chunk_batch *b = &c->batch;
     static struct log_limit away;
     struct err err = {0};
     int64_t start = now_us();
     bool ok = false;
 
     for (int i = 0; i < TRIES && !ok; i++) {
-        ok = chunk_batch_run(b, &err);
+        ok = chunk_batch_fill(b, &err);
+        filled(c);
+        ok = ok && chunk_batch_commit(b, &err);
         if (ok)
             break;
         metric_add(COUNT_commit_failures, 1);
-        if (db_transient(s->db))
+        if (db_transient(c->db))
             log_err_seldom(&away, LOG_ERROR, "commit failed", &err);
         else
             log_err(LOG_ERROR, "commit failed", &err);
-        if (strncmp(db_sqlstate(s->db), "40", 2) != 0) /* deadlock, serialization */
+        if (strncmp(db_sqlstate(c->db), "40", 2) != 0) /* deadlock, serialization */
             break;
     }
     metric_add(COUNT_commit_batches, 1);
@@ -138,80 +166,86 @@ static bool commit(struct chunk_store *s, struct chunk_batch *b)
         metric_add(COUNT_commit_ops, b->n_ops);
         metric_observe(HIST_commit_batch_ops, (int64_t)b->n_ops);
         count_stored(b);
-        if (b->jobs && s->config.jobs_added)
-            s->config.jobs_added(s->config.user);
+        if (b->jobs && config->jobs_added)
+            config->jobs_added(config->user);
     }
     return ok;
 }
 
 /* One operation the database refuses must not take the others with it: each is tried alone. */
-static void commit_alone(struct chunk_store *s, struct chunk_batch *one, struct chunk_op *op)
+static void commit_alone(struct committer *c, struct chunk_op *op)
 {
-    one->op[0] = op;
-    one->n_ops = 1;
-    if (!commit(s, one)) {
-        bool transient = db_transient(s->db);
+    c->batch.op[0] = op;
+    c->batch.n_ops = 1;
+    if (!commit(c)) {
+        bool transient = db_transient(c->db);
 
-        fail(one, transient ? CHUNK_FAILED : CHUNK_POISON);
+        fail(&c->batch, transient ? CHUNK_FAILED : CHUNK_POISON);
         metric_add(COUNT_commit_poison, !transient);
     }
-    finish(one);
+    finish(&c->batch);
 }
 
-static void commit_all(struct chunk_store *s, struct chunk_batch *b)
+static void commit_all(struct committer *c)
 {
-    if (commit(s, b)) {
-        finish(b);
-    } else if (db_transient(s->db)) {
-        fail(b, CHUNK_FAILED);
-        finish(b);
+    if (commit(c)) {
+        finish(&c->batch);
+    } else if (db_transient(c->db)) {
+        fail(&c->batch, CHUNK_FAILED);
+        finish(&c->batch);
     } else {
-        size_t n = b->n_ops;
+        size_t n = c->batch.n_ops;
         struct chunk_op *op[BATCH_OPS];
 
-        memcpy(op, b->op, n * sizeof *op);
+        memcpy(op, c->batch.op, n * sizeof *op);
         for (size_t i = 0; i < n; i++)
-            commit_alone(s, b, op[i]);
+            commit_alone(c, op[i]);
     }
 }
 
 static void *run(void *arg)
 {
-    struct chunk_store *s = arg;
+    struct committer *c = arg;
 
-    while ((s->batch->n_ops = take(s, s->batch->op)) > 0)
-        commit_all(s, s->batch);
+    while ((c->batch.n_ops = take(c)) > 0)
+        commit_all(c);
     return NULL;
 }
 
-static void free_store(struct chunk_store *s)
+static bool start_committer(struct chunk_store *s, struct committer **out, struct err *err)
 {
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->wake);
-    db_close(s->db);
-    arena_free(s->mem);
-    free(s->batch);
-    free(s);
+    struct committer *c = calloc(1, sizeof *c);
+
+    *out = c;
+    if (c)
+        c->mem = arena_new(BATCH_MEMORY);
+    if (!c || !c->mem)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    c->store = s;
+    c->batch.mem = c->mem;
+    c->batch.limits = &s->config.limits;
+    c->db = c->batch.db = db_open(s->config.conninfo, err);
+    if (!c->db)
+        return false;
+    c->started = pthread_create(&c->thread, NULL, run, c) == 0;
+    return c->started || err_set(err, ERR_INTERNAL, "cannot start a committer's thread");
 }
 
-static bool start_parts(struct chunk_store *s, struct err *err)
+static void end_committer(struct committer *c)
 {
-    s->mem = arena_new(BATCH_MEMORY);
-    s->batch = calloc(1, sizeof *s->batch);
-    if (!s->mem || !s->batch)
-        return err_set(err, ERR_INTERNAL, "out of memory");
-    s->batch->mem = s->mem;
-    s->batch->limits = &s->config.limits;
-    s->db = s->batch->db = db_open(s->config.conninfo, err);
-    if (!s->db)
-        return false;
-    return pthread_create(&s->thread, NULL, run, s) == 0 ||
-           err_set(err, ERR_INTERNAL, "cannot start the committer's thread");
+    if (!c)
+        return;
+    if (c->started)
+        pthread_join(c->thread, NULL);
+    db_close(c->db);
+    arena_free(c->mem);
+    free(c);
 }
 
 struct chunk_store *chunk_store_start(const struct chunk_store_config *config, struct err *err)
 {
     struct chunk_store *s = calloc(1, sizeof *s);
+    bool ok = true;
 
     if (!s) {
         err_set(err, ERR_INTERNAL, "out of memory");
@@ -221,9 +255,11 @@ struct chunk_store *chunk_store_start(const struct chunk_store_config *config, s
     s->last = &s->first;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->wake, NULL);
-    if (start_parts(s, err))
+    for (size_t i = 0; i < COMMITTERS && ok; i++)
+        ok = start_committer(s, &s->committer[i], err);
+    if (ok)
         return s;
-    free_store(s);
+    chunk_store_stop(s);
     return NULL;
 }
 
@@ -233,8 +269,11 @@ void chunk_store_stop(struct chunk_store *s)
         return;
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
-    pthread_cond_signal(&s->wake);
+    pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&s->lock);
-    pthread_join(s->thread, NULL);
-    free_store(s);
+    for (size_t i = 0; i < COMMITTERS; i++)
+        end_committer(s->committer[i]);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->wake);
+    free(s);
 }

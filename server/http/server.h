@@ -25,7 +25,7 @@ struct http_config {
     struct key_limits keys;
     struct chunk_limits uploads;
     bool accepts_uploads; /* false: only the routes given, and /healthz */
-    const char *conninfo; /* for the committer's own connection */
+    const char *conninfo; /* for the committers' own connections */
     struct db_pool *pool; /* for handlers */
     const struct context *context;
     const struct route *routes; /* of the API; must outlive the process */

@@ -1281,15 +1281,55 @@ static void without_a_database_nothing_is_acknowledged(void **state)
 
     struct answer *a = patch(s, path, 5, "world", 5);
 
-    /* the committer's connection was cut: the call that meets it fails, the next one connects */
+    /* a committer's connection was cut: the call that meets it fails, the next one connects */
     assert_int_equal(a->status, 503);
     assert_non_null(answer_header(a, "Retry-After"));
-    /* so it is with each connection, of the committer and of those that look up keys */
+    /* so it is with each connection, of the committers and of those that look up keys */
     for (int tries = 0; tries < 8 && a->status == 503; tries++)
         a = patch(s, path, 5, "world", 5);
     assert_int_equal(a->status, 204);
     assert_stored(s, path, (const unsigned char *)"helloworld", 10);
     free(path);
+}
+
+/* The commit of file "slow" waits for a lock, as it would for a slow disk. */
+static void an_upload_is_stored_while_another_waits_for_its_commit(void **state)
+{
+    struct server *s = *state;
+    struct err err = {0};
+    struct db *db = db_open(s->conninfo, &err);
+    struct answer a;
+
+    pg_sql(s->conninfo,
+           "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+           " $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;"
+           "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON upload DEFERRABLE INITIALLY DEFERRED"
+           " FOR EACH ROW WHEN (NEW.file_id = 'slow') EXECUTE FUNCTION slow()");
+    if (!db || !db_script(db, "BEGIN; SELECT pg_advisory_xact_lock(7)", &err))
+        fail_msg("%s", err.text);
+
+    int fd = server_connect(s);
+
+    client_text(fd,
+                "POST /v1/uploads HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+                "Tus-Resumable: 1.0.0\r\nUpload-Length: 5\r\nUpload-Metadata: %s\r\n"
+                "Content-Length: 0\r\n\r\n",
+                s->ingest, pair("fileid", "slow"));
+    server_await_locked_out(s, 1);
+    for (size_t i = 0; i < 3; i++) {
+        char *path = created(s, s->ingest, "Upload-Length: 5\r\n");
+
+        assert_int_equal(patch(s, path, 0, "hello", 5)->status, 204);
+        assert_stored(s, path, (const unsigned char *)"hello", 5);
+        free(path);
+    }
+    assert_int_equal(pg_i64(s->conninfo, "SELECT count(*) FROM upload WHERE file_id = 'slow'"), 0);
+    db_close(db);
+    client_read(fd, false, &a);
+    assert_int_equal(a.status, 201);
+    assert_int_equal(pg_i64(s->conninfo, "SELECT count(*) FROM upload WHERE file_id = 'slow'"), 1);
+    answer_free(&a);
+    close(fd);
 }
 
 static void what_the_database_refuses_does_not_stop_the_others(void **state)
@@ -1367,6 +1407,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sigterm_keeps_what_arrived, set_up_short_drain,
                                         server_teardown),
         T(without_a_database_nothing_is_acknowledged),
+        T(an_upload_is_stored_while_another_waits_for_its_commit),
         T(what_the_database_refuses_does_not_stop_the_others),
     };
 
