@@ -3,7 +3,8 @@
 # statistics that the server uses. What is simulated: tests/support/release_sim.h and
 # docs/statistics.md. Equal options print equal figures.
 #   tests/bench/alerts.sh [--seed S] [--runs N] [--effect E] [--mix none|early|slow] [--vsync]
-#                         [--control own|shrunken|model] [--before DAYS] [--day-sd D] [--installs N] [--frames N]
+#                         [--control own|shrunken|model] [--before DAYS] [--day-sd D] [--model-sd D]
+#                         [--installs N] [--frames N]
 #   tests/bench/alerts.sh --server [--sessions N] [the same but --control]
 #   tests/bench/alerts.sh --verdicts [--seed S] [--runs N]     verdicts on fixes
 #   tests/bench/alerts.sh --tiers [--seed S] [--runs N]        tiers, beside k-means

@@ -133,9 +133,8 @@ static int usage(void)
 {
     fputs(
         "usage: alerts_bench [--seed S] [--runs N] [--effect E] [--mix none|early|slow] [--vsync]\n"
-        "    [--control own|shrunken|model] [--before DAYS] [--day-sd D] [--installs N] [--frames "
-        "N] | "
-        "--verdicts\n",
+        "    [--control own|shrunken|model] [--before DAYS] [--day-sd D] [--model-sd D]\n"
+        "    [--installs N] [--frames N] | --verdicts | --tiers\n",
         stderr);
     return 2;
 }

@@ -597,9 +597,11 @@ static void simulate(const struct sim_options *o, unsigned runs)
 
 static int usage(void)
 {
-    fputs("usage: alerts_server_bench [--seed S] [--runs N] [--effect E] [--mix none|early|slow]\n"
-          "    [--vsync] [--sessions N | --installs N] [--before DAYS] [--day-sd D] [--frames N]\n",
-          stderr);
+    fputs(
+        "usage: alerts_server_bench [--seed S] [--runs N] [--effect E] [--mix none|early|slow]\n"
+        "    [--vsync] [--sessions N | --installs N] [--before DAYS] [--day-sd D] [--model-sd D]\n"
+        "    [--frames N]\n",
+        stderr);
     return 2;
 }
 

@@ -181,6 +181,9 @@ bool sim_option(int c, const char *value, struct sim_options *o)
     case 'd':
         o->day_sd = strtod(value, NULL);
         break;
+    case 'M':
+        o->model_sd = strtod(value, NULL);
+        break;
     case 'i':
         o->installs = (unsigned)strtoul(value, NULL, 10);
         break;
@@ -199,13 +202,14 @@ bool sim_option(int c, const char *value, struct sim_options *o)
 bool sim_options_good(const struct sim_options *o)
 {
     return o->installs && o->installs <= 100000 && o->frames && o->frames <= 100000 &&
-           o->days_before && o->days_before <= 60;
+           o->days_before && o->days_before <= 60 && o->model_sd >= 0 && o->day_sd >= 0;
 }
 
 void sim_options_print(const struct sim_options *o, unsigned runs)
 {
     printf("alerts: seed %llu, %u releases, effect %+.0f %%, mix %s, control %s%s, %u days before, "
-           "day sd %.2f, %u installs a tier, %u frames\n",
+           "day sd %.2f, model sd %.2f, %u installs a tier, %u frames\n",
            (unsigned long long)o->seed, runs, 100 * o->effect, mixes[o->mix], controls[o->control],
-           o->vsync ? ", vsync" : "", o->days_before, o->day_sd, o->installs, o->frames);
+           o->vsync ? ", vsync" : "", o->days_before, o->day_sd, o->model_sd, o->installs,
+           o->frames);
 }

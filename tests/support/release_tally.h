@@ -24,8 +24,8 @@ void print_share(const char *what, unsigned x, unsigned n);
 /* Options of releases: getopt_long entries and what to do with one. */
 #define SIM_OPTIONS                                                                                \
     {"seed", 1, 0, 's'}, {"effect", 1, 0, 'e'}, {"mix", 1, 0, 'm'}, {"vsync", 0, 0, 'v'},          \
-        {"day-sd", 1, 0, 'd'}, {"installs", 1, 0, 'i'}, {"frames", 1, 0, 'f'},                     \
-        {"control", 1, 0, 'c'},                                                                    \
+        {"day-sd", 1, 0, 'd'}, {"model-sd", 1, 0, 'M'}, {"installs", 1, 0, 'i'},                   \
+        {"frames", 1, 0, 'f'}, {"control", 1, 0, 'c'},                                             \
     {                                                                                              \
         "before", 1, 0, 'b'                                                                        \
     }
