@@ -8,23 +8,6 @@ void groups_add(struct groups *s, unsigned group, int64_t n, int64_t sum_e6)
     s->sum_e6[group % INSTALL_GROUPS] += sum_e6;
 }
 
-void groups_merge(struct groups *into, const struct groups *from, int sign)
-{
-    for (unsigned g = 0; g < INSTALL_GROUPS; g++) {
-        into->n[g] += sign * from->n[g];
-        into->sum_e6[g] += sign * from->sum_e6[g];
-    }
-}
-
-int64_t groups_total(const struct groups *s)
-{
-    int64_t n = 0;
-
-    for (unsigned g = 0; g < INSTALL_GROUPS; g++)
-        n += s->n[g];
-    return n;
-}
-
 /* Deviations of a slice's group sums from its mean, as shares of its sessions: off[g] = (S_g - mean
  * n_g) / n. Groups with sessions; 0 when fewer than two have any or one is negative. */
 static unsigned deviations(const struct groups *s, struct estimate *mean,
@@ -83,16 +66,8 @@ bool groups_difference(const struct groups *now, const struct groups *base, stru
         off[k] -= off_base[k];
         g += now->n[k] > 0 || base->n[k] > 0;
     }
-    *out = estimate_difference(&a, &b);
-    out->g = g;
-    out->var = variance_of(off, g);
+    *out = (struct estimate){a.mean - b.mean, variance_of(off, g), a.n < b.n ? a.n : b.n, g};
     return true;
-}
-
-struct estimate estimate_difference(const struct estimate *a, const struct estimate *b)
-{
-    return (struct estimate){a->mean - b->mean, a->var + b->var, a->n < b->n ? a->n : b->n,
-                             a->g < b->g ? a->g : b->g};
 }
 
 static int64_t rounded(double x)
@@ -113,12 +88,6 @@ void paired_add(struct paired *p, unsigned group, int64_t n_new, int64_t sum_new
 
     groups_add(&p->d, group, weight, rounded((double)weight * d));
     p->installs++;
-}
-
-void paired_merge(struct paired *into, const struct paired *from, int sign)
-{
-    groups_merge(&into->d, &from->d, sign);
-    into->installs += sign * from->installs;
 }
 
 bool paired_mean(const struct paired *p, struct estimate *out)

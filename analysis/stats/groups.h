@@ -26,8 +26,6 @@ struct estimate {
 };
 
 void groups_add(struct groups *s, unsigned group, int64_t n, int64_t sum_e6);
-void groups_merge(struct groups *into, const struct groups *from, int sign); /* sign +1 or -1 */
-int64_t groups_total(const struct groups *s);
 
 /* mean = sum S_g / n; V = G/(G-1) sum (S_g - mean n_g)^2 / n^2 over the G groups with sessions.
  * False when fewer than two groups have sessions, or a count is negative. V is at least 1e-12. */
@@ -38,9 +36,6 @@ bool groups_mean(const struct groups *s, struct estimate *out);
  * noise: V = G/(G-1) sum (off_now,g / n_now - off_base,g / n_base)^2,   off = S_g - mean n_g With
  * different installs on both sides that is V_now + V_base. False as groups_mean. */
 bool groups_difference(const struct groups *now, const struct groups *base, struct estimate *out);
-
-/* a - b of independent means: D = mean_a - mean_b, V = V_a + V_b. */
-struct estimate estimate_difference(const struct estimate *a, const struct estimate *b);
 
 /* Installs seen on both builds: each is its own control, so device, player and mix cancel. */
 struct paired {
@@ -53,6 +48,5 @@ struct paired {
 #define PAIRED_SESSIONS 10
 void paired_add(struct paired *p, unsigned group, int64_t n_new, int64_t sum_new_e6, int64_t n_base,
                 int64_t sum_base_e6);
-void paired_merge(struct paired *into, const struct paired *from, int sign);
 /* Weighted mean of new - base and its variance by groups; n is the number of installs. */
 bool paired_mean(const struct paired *p, struct estimate *out);

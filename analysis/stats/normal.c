@@ -32,33 +32,6 @@ double normal_ln_cdf(double x)
     return -0.5 * x * x - LN_SQRT_2PI + ln_mills(-x);
 }
 
-/* Newton on ln Phi, which is concave: from the left it climbs to the root and never passes it. */
-static double lower_quantile(double p)
-{
-    double ln_p = log(p), x = -sqrt(-2 * ln_p);
-
-    for (int i = 0; i < 100; i++) {
-        double ln_cdf = normal_ln_cdf(x);
-        double step = (ln_p - ln_cdf) / exp(-0.5 * x * x - LN_SQRT_2PI - ln_cdf);
-
-        x += step;
-        if (fabs(step) <= 1e-15 * fabs(x))
-            break;
-    }
-    return x;
-}
-
-double normal_quantile(double p)
-{
-    if (!(p > 0))
-        return -INFINITY;
-    if (p >= 1)
-        return INFINITY;
-    if (p == 0.5)
-        return 0;
-    return p < 0.5 ? lower_quantile(p) : -lower_quantile(1 - p);
-}
-
 double ln_gamma(double x)
 {
     int sign;
@@ -107,7 +80,8 @@ double beta_cdf(double a, double b, double x)
     return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-double beta_quantile(double a, double b, double p)
+/* x with I_x(a, b) = p. */
+static double beta_quantile(double a, double b, double p)
 {
     double low = 0, high = 1;
 

@@ -10,14 +10,10 @@ struct interval {
 
 double normal_cdf(double x);    /* Phi(x) */
 double normal_ln_cdf(double x); /* ln Phi(x), finite for every finite x > -1e154 */
-/* x with Phi(x) = p, 0 < p < 1; -inf at 0, +inf at 1. */
-double normal_quantile(double p);
 
 double ln_gamma(double x); /* ln of the gamma function, x > 0 */
 /* Regularised incomplete beta I_x(a, b), a and b > 0, x in 0..1. */
 double beta_cdf(double a, double b, double x);
-/* x with I_x(a, b) = p. */
-double beta_quantile(double a, double b, double p);
 
 /* Clopper-Pearson bounds of a share, x successes out of n, each side missing it with Phi(-z).
  * x and n may be fractions: counts divided by an overdispersion. 0 <= x <= n; n = 0 gives 0..1. */

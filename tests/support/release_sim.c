@@ -3,6 +3,7 @@
 #include "stats/expectation.h"
 #include "stats/sketch.h"
 #include "stats/verdict.h"
+#include "support/control.h"
 #include "support/rng.h"
 
 #include <math.h>

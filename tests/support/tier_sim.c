@@ -1,5 +1,6 @@
 #include "support/tier_sim.h"
 
+#include "support/control.h"
 #include "support/rng.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "stats/normal.h"
+#include "support/control.h"
 
 #include <math.h>
 

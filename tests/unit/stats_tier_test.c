@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "stats/tier.h"
+#include "support/control.h"
 #include "support/rng.h"
 #include "support/tier_sim.h"
 
