@@ -7,9 +7,11 @@
 #include <string.h>
 
 #define KEY_BYTES 16
-#define LOST_SIDE 2                       /* frames that one of two families may lack */
-#define LOST_BOTH 3                       /* that they may lack together */
-#define VIEWS_MAX (10 + RULES_DEPTH_MAX)  /* of one member: 1 whole, 3 and 6 without; beginnings */
+#define LOST_SIDE 2  /* frames that one of two families may lack */
+#define LOST_BOTH 3  /* that they may lack together */
+#define NAMED_MAX 12 /* alternatives of one member that are looked at */
+/* of one member: 1 whole, 3 and 6 without; beginnings; as a mapping has them */
+#define VIEWS_MAX (10 + RULES_DEPTH_MAX + 1 + NAMED_MAX)
 #define KEY_NAME_MAX (10 * NAME_TEXT_MAX) /* alternatives of a mapping make the longest */
 #define DOMINANT 4
 #define IMAGES_PART 10
@@ -19,7 +21,7 @@
 #define TELLING_B 3 /* and of the smaller, where the larger is: if more than one frame is lost */
 #define ALIKE 3     /* their rates then differ by less */
 
-const char *const kin_reason_name[] = {"lost", "cut"};
+const char *const kin_reason_name[] = {"lost", "cut", "named"};
 
 struct kin_family {
     uint8_t fingerprint[FINGERPRINT_BYTES];
@@ -44,7 +46,9 @@ struct view {
     uint8_t without; /* one bit a name left out */
     uint8_t n_out;   /* of them */
     uint8_t last;    /* place of the outermost name compared */
-    enum view_kind { VIEW_LOST, VIEW_BEGINNING, VIEW_CUT } kind;
+    enum view_kind { VIEW_LOST, VIEW_BEGINNING, VIEW_CUT, VIEW_NAMED } kind;
+    const char *named; /* VIEW_NAMED: the one of several names that was taken; NULL: as it is */
+    uint8_t place;     /* of it */
 };
 
 struct view_list {
@@ -220,41 +224,6 @@ static bool make_groups(struct work *w)
 /* Views -------------------------------------------------------------------------------------------
  */
 
-/* The first n names but those left out, told apart by kind of stack and of likeness. */
-static bool add_view(struct work *w, size_t group, enum view_kind kind, unsigned n,
-                     unsigned without)
-{
-    const struct kin_member *m = w->groups[group].member;
-    struct view *v = &w->views.at[w->views.n++];
-    unsigned char sum[SHA256_BYTES];
-
-    *v = (struct view){.family = w->groups[group].family,
-                       .group = (uint32_t)group,
-                       .count = w->families[w->groups[group].family].count,
-                       .without = (uint8_t)without,
-                       .last = (uint8_t)(n - 1),
-                       .kind = kind};
-    buf_reset(&w->text);
-    buf_byte(&w->text, kind == VIEW_LOST);
-    buf_byte(&w->text, (uint8_t)m->kind);
-    for (unsigned i = 0; i < n; i++) {
-        if (without >> i & 1)
-            v->n_out++;
-        else
-            buf_put(&w->text, m->family->names[i], strlen(m->family->names[i]) + 1);
-    }
-    sha256(w->text.at, w->text.len, sum);
-    memcpy(v->key, sum, KEY_BYTES);
-    return buf_ok(&w->text);
-}
-
-static unsigned in_common(const struct work *w)
-{
-    return w->depth < KIN_COMMON        ? KIN_COMMON
-           : w->depth < RULES_DEPTH_MAX ? w->depth
-                                        : RULES_DEPTH_MAX - 1;
-}
-
 static unsigned ones(unsigned bits)
 {
     unsigned n = 0;
@@ -262,6 +231,51 @@ static unsigned ones(unsigned bits)
     for (; bits; bits &= bits - 1)
         n++;
     return n;
+}
+
+/* The names of a view, told apart by kind of stack and of likeness. */
+static bool make_key(struct work *w, struct view *v)
+{
+    static const uint8_t likeness[] = {
+        [VIEW_LOST] = 1, [VIEW_BEGINNING] = 0, [VIEW_CUT] = 0, [VIEW_NAMED] = 2};
+    const struct kin_member *m = w->groups[v->group].member;
+    unsigned char sum[SHA256_BYTES];
+
+    buf_reset(&w->text);
+    buf_byte(&w->text, likeness[v->kind]);
+    buf_byte(&w->text, (uint8_t)m->kind);
+    for (unsigned i = 0; i <= v->last; i++) {
+        const char *name = v->named && i == v->place ? v->named : m->family->names[i];
+
+        if (!(v->without >> i & 1))
+            buf_put(&w->text, name, strlen(name) + 1);
+    }
+    sha256(w->text.at, w->text.len, sum);
+    memcpy(v->key, sum, KEY_BYTES);
+    return buf_ok(&w->text);
+}
+
+/* The first n names but those left out. */
+static bool add_view(struct work *w, size_t group, enum view_kind kind, unsigned n,
+                     unsigned without)
+{
+    struct view *v = &w->views.at[w->views.n++];
+
+    *v = (struct view){.family = w->groups[group].family,
+                       .group = (uint32_t)group,
+                       .count = w->families[w->groups[group].family].count,
+                       .without = (uint8_t)without,
+                       .last = (uint8_t)(n - 1),
+                       .n_out = (uint8_t)ones(without),
+                       .kind = kind};
+    return make_key(w, v);
+}
+
+static unsigned in_common(const struct work *w)
+{
+    return w->depth < KIN_COMMON        ? KIN_COMMON
+           : w->depth < RULES_DEPTH_MAX ? w->depth
+                                        : RULES_DEPTH_MAX - 1;
 }
 
 /* As many names as are to be the same, taken out of the first ones; the last of them is compared,
@@ -292,6 +306,41 @@ static bool view_cut(struct work *w, size_t group)
     return !f->cut || f->n_names >= w->depth || add_view(w, group, VIEW_CUT, f->n_names, 0);
 }
 
+static bool add_named(struct work *w, size_t group, unsigned n, unsigned place, const char *named)
+{
+    struct view *v = &w->views.at[w->views.n];
+
+    if (!named || !add_view(w, group, VIEW_NAMED, n, 0))
+        return false;
+    v->named = named;
+    v->place = (uint8_t)place;
+    v->n_out = 1;
+    return make_key(w, v);
+}
+
+/* Where a mapping allows several names for one place, as it reads with each of them. */
+static bool view_named(struct work *w, size_t group)
+{
+    const struct family *f = w->groups[group].member->family;
+    unsigned n = f->n_names < in_common(w) ? f->n_names : in_common(w), named = 0;
+
+    if (!add_view(w, group, VIEW_NAMED, n, 0))
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        const char *at = f->names[i], *end;
+
+        if (!strchr(at, '|') || strstr(at, "operator|"))
+            continue;
+        for (; *at && named < NAMED_MAX; at = *end ? end + 1 : end) {
+            end = at + strcspn(at, "|");
+            if (end > at && ++named &&
+                !add_named(w, group, n, i, arena_dup(w->mem, at, (size_t)(end - at))))
+                return false;
+        }
+    }
+    return true;
+}
+
 static int by_key(const void *va, const void *vb)
 {
     const struct view *a = va, *b = vb;
@@ -317,7 +366,9 @@ static int by_view(const void *va, const void *vb)
         return a->family < b->family ? -1 : 1;
     if (a->without != b->without)
         return a->without < b->without ? -1 : 1;
-    return (a->group > b->group) - (a->group < b->group);
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return by_text(a->named, b->named);
 }
 
 /* Equal keys of one family are one; of many families the heaviest stay. */
@@ -348,7 +399,7 @@ static bool make_views(struct work *w)
     if (!w->views.at)
         return false;
     for (size_t i = 0; i < w->n_groups; i++)
-        if (!view_lost(w, i) || !view_cut(w, i))
+        if (!view_lost(w, i) || !view_cut(w, i) || !view_named(w, i))
             return false;
     qsort(w->views.at, w->views.n, sizeof *w->views.at, by_view);
     return keep_heaviest(w);
@@ -377,6 +428,8 @@ static size_t first_of(const struct view_list *list, const struct view *key)
 static void match(const struct work *w, const struct view *mine, struct view wanted,
                   struct match *room, size_t *n)
 {
+    static const enum kin_reason reason_of[] = {
+        [VIEW_LOST] = KIN_LOST, [VIEW_CUT] = KIN_CUT, [VIEW_NAMED] = KIN_NAMED};
     const struct view_list *list = &w->heaviest;
 
     for (size_t i = first_of(list, &wanted); i < list->n && by_key(&list->at[i], &wanted) == 0;
@@ -389,7 +442,7 @@ static void match(const struct work *w, const struct view *mine, struct view wan
             room[*n] = (struct match){.from = mine->family,
                                       .into = theirs->family,
                                       .group = mine->group,
-                                      .reason = mine->kind == VIEW_CUT ? KIN_CUT : KIN_LOST,
+                                      .reason = reason_of[mine->kind],
                                       .n_out = (uint8_t)(mine->n_out + theirs->n_out),
                                       .mine = mine,
                                       .theirs = theirs,
@@ -673,7 +726,7 @@ static bool could_be_lost(const struct work *w, const struct match *m)
 static bool holds(const struct work *w, const struct match *m)
 {
     return m->count * 2 >= w->families[m->from].count &&
-           (m->reason == KIN_CUT || could_be_lost(w, m));
+           (m->reason != KIN_LOST || could_be_lost(w, m));
 }
 
 /* All pairs of one `from`. The fewest frames lost go first; a doubtful guess is none. */
@@ -685,7 +738,7 @@ static void join_one(struct work *w, const struct match *pairs, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         int64_t count = w->families[pairs[i].into].count;
-        unsigned out = pairs[i].reason == KIN_CUT ? 1 : pairs[i].n_out;
+        unsigned out = pairs[i].reason == KIN_LOST ? pairs[i].n_out : 1;
 
         if (out > least || (best && pairs[i].into == best->into) || !holds(w, &pairs[i]))
             continue;
@@ -757,6 +810,7 @@ static bool write_join(struct work *w, const struct kin_family *f, const struct 
         .reason = f->by->reason, .from_count = f->count, .into_count = root->count};
     memcpy(out->from, f->fingerprint, FINGERPRINT_BYTES);
     memcpy(out->into, root->fingerprint, FINGERPRINT_BYTES);
+    out->named = f->by->mine->named ? f->by->mine->named : f->by->theirs->named;
     return names_of(w, f->by->theirs, &out->lost) && names_of(w, f->by->mine, &out->lost_into);
 }
 

@@ -9,7 +9,9 @@
  *             RULES_DEPTH_MAX) are the same in a row, once up to two are left out of each and three
  *             of both;
  *   KIN_CUT:  it ends before its thread began, with fewer names than the depth, and the other's
- *             begin with all of them.
+ *             begin with all of them;
+ *   KIN_NAMED: a mapping allows several names for one of its places ("a|b"), and the other has one
+ *             of them there, and else the same names.
  * Family B joins A if that holds for half of B's weight, A is heavier than B, and no other such
  * family that lacks as few frames is more than a quarter as heavy as A: a doubtful guess is none.
  * Where A joins C, so does B. A compiler loses a frame wherever it made the same code, and only
@@ -28,8 +30,8 @@
 
 #define KIN_COMMON 3
 
-enum kin_reason { KIN_LOST, KIN_CUT };
-extern const char *const kin_reason_name[]; /* "lost", "cut" */
+enum kin_reason { KIN_LOST, KIN_CUT, KIN_NAMED };
+extern const char *const kin_reason_name[]; /* "lost", "cut", "named" */
 
 /* A stack of a build, or all of equal names, images and build. */
 struct kin_member {
@@ -53,6 +55,7 @@ struct kin_join {
     /* KIN_LOST: the names that `from` lacks, and those that its kin lacks, with ", " between; NULL:
      * none. Where kin joins other kin in turn, `into` is the end of it. */
     const char *lost, *lost_into;
+    const char *named; /* KIN_NAMED: the name of several that is met elsewhere, else NULL */
     int64_t from_count, into_count; /* of the families as fingerprints make them */
 };
 

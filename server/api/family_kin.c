@@ -51,11 +51,12 @@ static bool answer(struct req *r, const struct grouping *g, const struct kin_fou
         const struct kin_join *j = &k->joins[i];
 
         json_array_append_new(items,
-                              json_pack("{s:o, s:o, s:s, s:s?, s:s?, s:o}",                 //
-                                        "from", side_json(k, j->from, j->from_count),       //
-                                        "into", side_json(k, j->into, j->into_count),       //
-                                        "reason", kin_reason_name[j->reason],               //
-                                        "lost", j->lost, "lost_into", j->lost_into, "edit", //
+                              json_pack("{s:o, s:o, s:s, s:s?, s:s?, s:s?, s:o}",     //
+                                        "from", side_json(k, j->from, j->from_count), //
+                                        "into", side_json(k, j->into, j->into_count), //
+                                        "reason", kin_reason_name[j->reason],         //
+                                        "lost", j->lost, "lost_into", j->lost_into, "named",
+                                        j->named, "edit", //
                                         edit_json(g, j)));
     }
     return reply_json(r, 200, json_pack("{s:o, s:n}", "items", items, "next"), err);

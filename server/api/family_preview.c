@@ -1,16 +1,21 @@
 #include "server/api/family_preview.h"
 
 #include "server/api/session_rows.h"
+#include "server/jobs/family_kin.h"
 
 #include "base/digest.h"
+#include "stacks/distinct.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define AT_ONCE 500
 #define BATCH_BYTES ((size_t)128 << 20)
 #define RESULT_BYTES ((size_t)64 << 20)
-#define SHOWN 100 /* of each kind of change */
+#define KIN_BYTES ((size_t)96 << 20)
+#define SHOWN 100           /* of each kind of change */
+#define SKETCHES_AT_ONCE 32 /* stacks, with all their counts */
 
 struct stack_row {
     struct bytes hash;
@@ -41,6 +46,13 @@ struct change { /* of a stack; then of all that go from one family to one other 
     int64_t events, stacks;
 };
 
+struct affected { /* stacks that change family, place on the list or owner */
+    struct bytes *hash;
+    int64_t *kind;
+    size_t n;
+    int64_t events, sessions, installs;
+};
+
 struct preview {
     struct req *r;
     struct grouping then;
@@ -48,11 +60,26 @@ struct preview {
     struct change *at;
     size_t n;
     bool complete;
+    struct affected affected;
 };
 
 static const char *copy(struct arena *mem, const char *text)
 {
     return arena_dup(mem, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void note_affected(struct preview *p, const struct stack_row *row, const struct change *c)
+{
+    struct affected *a = &p->affected;
+
+    if (memcmp(c->now.family, c->then.family, FINGERPRINT_BYTES) == 0 &&
+        c->now.listed == c->then.listed && strcmp(c->now.owner, c->then.owner) == 0)
+        return;
+    a->hash[a->n] = (struct bytes){
+        (unsigned char *)arena_dup(p->mem, (const char *)row->hash.at, row->hash.len),
+        row->hash.len};
+    a->kind[a->n++] = row->kind;
+    a->events += row->events;
 }
 
 static bool look_at(struct preview *p, const struct stack_row *row, struct err *err)
@@ -75,6 +102,8 @@ static bool look_at(struct preview *p, const struct stack_row *row, struct err *
     c->then.owner = copy(p->mem, g->is.owner);
     c->then.listed = g->is.class == STACK_CLASS_IN_APP && !g->is.ignored;
     p->n++;
+    if (!arena_full(p->mem))
+        note_affected(p, row, c);
     return !arena_full(p->mem) || out_of_memory(err);
 }
 
@@ -104,6 +133,58 @@ static bool look_at_all(struct preview *p, struct err *err)
         hash = db_bytes(last, sizeof last);
     }
     p->complete = rows.n < AT_ONCE;
+    return true;
+}
+
+/* Who is affected ---------------------------------------------------------------------------------
+ */
+
+struct sketch_row {
+    struct bytes sessions, installs;
+};
+static const struct db_col sketch_cols[] = {
+    DB_COL(sketch_row, sessions),
+    DB_COL(sketch_row, installs),
+};
+static const struct db_map sketch_map = DB_MAP(sketch_row, sketch_cols);
+
+static bool add_sketches(struct preview *p, size_t from, size_t n, struct distinct *sessions,
+                         struct distinct *installs, struct err *err)
+{
+    const struct affected *a = &p->affected;
+    const struct sketch_row *row;
+    struct db_rows rows;
+
+    arena_reset(p->batch);
+    if (!db_all(p->r->db, Q_STACK_SKETCHES,
+                DB_ARGS(db_i64(p->r->who.app), db_bytess(a->hash + from, n),
+                        db_i64s(a->kind + from, n)),
+                &sketch_map, p->batch, &rows, err))
+        return false;
+    row = rows.at;
+    for (size_t i = 0; i < rows.n; i++)
+        if (!distinct_read(row[i].sessions.at, row[i].sessions.len, 1, sessions, err) ||
+            !distinct_read(row[i].installs.at, row[i].installs.len, 1, installs, err))
+            return false;
+    return true;
+}
+
+/* Stacks share sessions and installs: their sketches are added, not their numbers. */
+static bool count_affected(struct preview *p, struct err *err)
+{
+    struct affected *a = &p->affected;
+    struct distinct sessions, installs;
+
+    distinct_init(&sessions, p->mem);
+    distinct_init(&installs, p->mem);
+    for (size_t i = 0; i < a->n; i += SKETCHES_AT_ONCE) {
+        size_t n = a->n - i < SKETCHES_AT_ONCE ? a->n - i : SKETCHES_AT_ONCE;
+
+        if (!add_sketches(p, i, n, &sessions, &installs, err))
+            return false;
+    }
+    a->sessions = llround(distinct_estimate(&sessions));
+    a->installs = llround(distinct_estimate(&installs));
     return true;
 }
 
@@ -318,6 +399,11 @@ static json_t *tell(struct preview *p, int64_t stacks, struct err *err)
     json_object_set_new(tree, "before", before);
     json_object_set_new(tree, "after", after);
     json_object_set_new(tree, "events_moved", json_integer(moved_events(p)));
+    json_object_set_new(tree, "affected",
+                        json_pack("{s:I, s:I, s:I, s:I}", "stacks", (json_int_t)p->affected.n,
+                                  "events", (json_int_t)p->affected.events, "sessions",
+                                  (json_int_t)p->affected.sessions, "installs",
+                                  (json_int_t)p->affected.installs));
     json_object_set_new(tree, "split", fans(p, true, told));
     json_object_set_new(tree, "merged", fans(p, false, told));
     json_object_set_new(tree, "vanish", leaving(p, false, told));
@@ -330,20 +416,26 @@ json_t *family_preview(struct req *r, const struct grouping *now, const struct f
                        struct err *err)
 {
     struct preview p = {.r = r, .then = *now};
+    struct arena *kin;
     json_t *tree = NULL;
 
     p.then.rules = *then;
     p.mem = arena_new(RESULT_BYTES);
     p.batch = arena_new(BATCH_BYTES);
     p.at = p.mem ? arena_array(p.mem, PREVIEW_STACKS, sizeof *p.at) : NULL;
-    if (!p.at || !p.batch) {
+    p.affected.hash = p.mem ? arena_array(p.mem, PREVIEW_STACKS, sizeof *p.affected.hash) : NULL;
+    p.affected.kind = p.mem ? arena_array(p.mem, PREVIEW_STACKS, sizeof *p.affected.kind) : NULL;
+    kin = arena_new(KIN_BYTES);
+    if (!p.at || !p.batch || !kin || arena_full(p.mem)) {
         out_of_memory(err);
-    } else if (look_at_all(&p, err)) {
+    } else if (family_kin_apply(r->db, r->who.app, kin, &p.then, err) && look_at_all(&p, err) &&
+               count_affected(&p, err)) {
         int64_t stacks = (int64_t)p.n;
 
         join(&p);
         tree = tell(&p, stacks, err);
     }
+    arena_free(kin);
     arena_free(p.batch);
     arena_free(p.mem);
     return tree;

@@ -84,6 +84,10 @@ static void tell_edits(struct buf *text, const struct grouped *g)
         by_hand |= !*e->by_kin;
         if (strcmp(e->by_kin, "cut") == 0)
             buf_text(text, "; unwinding stopped early, and it begins like the family it is in");
+        if (strcmp(e->by_kin, "named") == 0) {
+            buf_text(text, "; of the names that a mapping allows, the family it is in has ");
+            buf_text(text, e->lost);
+        }
         if (strcmp(e->by_kin, "lost") == 0) {
             buf_text(text, "; kin of the family it is in, but for frames that compilers lost: ");
             buf_text(text, e->lost);

@@ -253,6 +253,7 @@ void family_preview_print(const json_t *preview)
     struct term t = term_on(stdout, 0);
     const json_t *before = json_object_get(preview, "before");
     const json_t *after = json_object_get(preview, "after");
+    const json_t *affected = json_object_get(preview, "affected");
 
     fprintf(t.out,
             "%lld stacks looked at%s; families %lld -> %lld, listed %lld -> %lld; %lld events"
@@ -261,6 +262,9 @@ void family_preview_print(const json_t *preview)
             json_is_true(json_object_get(preview, "complete")) ? "" : " (there are more)",
             number(before, "families"), number(after, "families"), number(before, "listed"),
             number(after, "listed"), number(preview, "events_moved"));
+    fprintf(t.out, "affected: %lld events of %lld stacks in about %lld sessions of %lld installs\n",
+            number(affected, "events"), number(affected, "stacks"), number(affected, "sessions"),
+            number(affected, "installs"));
     changes(&t, preview, "split", "Families that split", "into");
     changes(&t, preview, "merged", "Families that merge", "from");
     changes(&t, preview, "vanish", "Families that leave the list", "");

@@ -13,8 +13,8 @@
 struct family_edit {
     int64_t edit_id;
     bool split;
-    const char *by_kin;          /* why the job 'kin' made it: "lost" or "cut"; "": people did */
-    const char *lost;            /* and the frames that are told */
+    const char *by_kin;          /* why the job 'kin' made it: "lost", "cut", "named"; "": people */
+    const char *lost;            /* and the names that are told */
     struct bytes family, target; /* target: of a merge */
     int64_t depth;               /* of a split */
 };

@@ -190,7 +190,7 @@ static const char *lost_text(const struct kin_join *j, struct arena *mem)
     const char *copy;
 
     buf_init(&text, (size_t)1 << 20);
-    buf_text(&text, j->lost ? j->lost : "");
+    buf_text(&text, j->lost ? j->lost : j->named ? j->named : "");
     if (j->lost_into) {
         buf_text(&text, j->lost ? "; the other: " : "the other: ");
         buf_text(&text, j->lost_into);

@@ -8,7 +8,7 @@
 #include "server/jobs/family_group.h"
 
 struct ticket_family {
-    struct bytes family;
+    struct bytes family, filed; /* filed: whose ticket it is: its own, or one merged into it */
     int64_t kind;
     const char *title, *owner;
     int64_t stacks;

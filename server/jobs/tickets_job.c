@@ -1,6 +1,7 @@
 /* 'tickets': the families that most sessions show are wanted in the bug tracker, with counts as
- * they are now; a family that comes back in a later build is wanted open again. On schedule. What
- * reaches the tracker is notify's. */
+ * they are now; a family that comes back in a later build is wanted open again. The ticket of a
+ * family that was merged into another says so, and where its counts are; if that one has no ticket,
+ * it goes on as its ticket. On schedule. What reaches the tracker is notify's. */
 #include "base/digest.h"
 #include "server/jobs/family_stack.h"
 #include "server/jobs/job_run.h"
@@ -15,17 +16,17 @@
 #define COMMENT_CAP ((size_t)TICKET_COMMENT_MAX)
 
 static const struct db_col family_cols[] = {
-    DB_COL(ticket_family, family),   DB_COL(ticket_family, kind),
-    DB_COL(ticket_family, title),    DB_COL(ticket_family, owner),
-    DB_COL(ticket_family, stacks),   DB_COL(ticket_family, first_day),
-    DB_COL(ticket_family, last_day), DB_COL(ticket_family, events),
-    DB_COL(ticket_family, jank_ms),  DB_COL(ticket_family, sessions),
-    DB_COL(ticket_family, installs), DB_COL(ticket_family, of_sessions),
-    DB_COL(ticket_family, episode),  DB_COL(ticket_family, came_back_in),
-    DB_COL(ticket_family, verdict),  DB_COL(ticket_family, verdict_of),
-    DB_COL(ticket_family, ratio),    DB_COL(ticket_family, low),
-    DB_COL(ticket_family, high),     DB_COL(ticket_family, events_new),
-    DB_COL(ticket_family, expected),
+    DB_COL(ticket_family, family),       DB_COL(ticket_family, filed),
+    DB_COL(ticket_family, kind),         DB_COL(ticket_family, title),
+    DB_COL(ticket_family, owner),        DB_COL(ticket_family, stacks),
+    DB_COL(ticket_family, first_day),    DB_COL(ticket_family, last_day),
+    DB_COL(ticket_family, events),       DB_COL(ticket_family, jank_ms),
+    DB_COL(ticket_family, sessions),     DB_COL(ticket_family, installs),
+    DB_COL(ticket_family, of_sessions),  DB_COL(ticket_family, episode),
+    DB_COL(ticket_family, came_back_in), DB_COL(ticket_family, verdict),
+    DB_COL(ticket_family, verdict_of),   DB_COL(ticket_family, ratio),
+    DB_COL(ticket_family, low),          DB_COL(ticket_family, high),
+    DB_COL(ticket_family, events_new),   DB_COL(ticket_family, expected),
 };
 static const struct db_map family_map = DB_MAP(ticket_family, family_cols);
 
@@ -137,6 +138,17 @@ static bool want_verdict(struct job_run *run, struct ticket_want *w, const struc
     return comment ? want(run, w, id, comment, err) : out_of_memory(err);
 }
 
+/* The family's page; "" where the server has no address of its own. */
+static void page_of(const struct job_run *run, struct bytes family, char *url, size_t size)
+{
+    char hex[2 * FINGERPRINT_BYTES + 1];
+
+    to_hex(family.at, family.len, hex);
+    *url = '\0';
+    if (*run->config->public_url)
+        snprintf(url, size, "%s/janks/%s", run->config->public_url, hex);
+}
+
 static bool file(struct job_run *run, const struct grouping *g, const struct ticket_family *f,
                  struct err *err)
 {
@@ -150,10 +162,9 @@ static bool file(struct job_run *run, const struct grouping *g, const struct tic
                             .url = url,
                             .episode = f->episode};
 
-    to_hex(f->family.at, f->family.len, key);
+    to_hex(f->filed.at, f->filed.len, key);
+    page_of(run, f->family, url, sizeof url);
     snprintf(title, sizeof title, "%s: %s", f->kind ? "Crash" : "Jank", f->title);
-    if (*run->config->public_url)
-        snprintf(url, sizeof url, "%s/janks/%s", run->config->public_url, key);
     w.body = body_of(run, g, f, err);
     if (!w.body)
         return false;
@@ -162,6 +173,78 @@ static bool file(struct job_run *run, const struct grouping *g, const struct tic
     if (f->verdict && strcmp(f->verdict, "too_little_data") != 0)
         return want_verdict(run, &w, f, err);
     return (f->episode && f->came_back_in) || want(run, &w, NULL, NULL, err);
+}
+
+/* Tickets of families that are in another one ---------------------------------------------------
+ */
+
+struct merged_row {
+    struct bytes family, target, ticket;
+    int64_t kind;
+    const char *title;
+    int64_t edit_id;
+    const char *by_kin;
+    int64_t episode;
+};
+static const struct db_col merged_cols[] = {
+    DB_COL(merged_row, family), DB_COL(merged_row, target),  DB_COL(merged_row, ticket),
+    DB_COL(merged_row, kind),   DB_COL(merged_row, title),   DB_COL(merged_row, edit_id),
+    DB_COL(merged_row, by_kin), DB_COL(merged_row, episode),
+};
+static const struct db_map merged_map = DB_MAP(merged_row, merged_cols);
+
+static const char *merged_text(struct job_run *run, const struct merged_row *m)
+{
+    char ticket[2 * FINGERPRINT_BYTES + 1];
+    struct buf text;
+
+    to_hex(m->ticket.at, m->ticket.len, ticket);
+    buf_init(&text, COMMENT_CAP);
+    buf_text(&text, *m->by_kin ? "As kin, this is now part of " : "By hand, this was put into ");
+    notify_put_code(&text, m->title);
+    buf_text(&text, ". The ticket of family ");
+    notify_put_code(&text, ticket);
+    buf_text(&text, " tells the counts of both; this one can be closed.\n");
+    return take(run, &text);
+}
+
+static bool tell_merged(struct job_run *run, const struct merged_row *m, struct err *err)
+{
+    const char *label[] = {m->kind ? "crash" : "jank"};
+    char key[2 * FINGERPRINT_BYTES + 1], title[240], url[1024], id[64];
+    const char *text = merged_text(run, m);
+    struct ticket_want w = {.key = key,
+                            .title = title,
+                            .body = text,
+                            .labels = label,
+                            .n_labels = 1,
+                            .url = url,
+                            .episode = m->episode};
+
+    if (!text)
+        return out_of_memory(err);
+    to_hex(m->family.at, m->family.len, key);
+    page_of(run, m->target, url, sizeof url);
+    snprintf(title, sizeof title, "Merged: %s", m->title);
+    snprintf(id, sizeof id, "merge %lld", (long long)m->edit_id);
+    return want(run, &w, id, text, err);
+}
+
+static bool tell_all_merged(struct job_run *run, struct err *err)
+{
+    const struct merged_row *m;
+    struct db_rows rows;
+
+    if (!db_all(run->db, Q_FAMILY_TICKET_MERGED, DB_ARGS(db_i64(run->job.app_id)), &merged_map,
+                run->mem, &rows, err))
+        return false;
+    m = rows.at;
+    for (size_t i = 0; i < rows.n; i++) {
+        arena_reset(run->work);
+        if (!tell_merged(run, &m[i], err))
+            return false;
+    }
+    return true;
 }
 
 static bool file_all(struct job_run *run, const struct grouping *g, struct err *err)
@@ -186,7 +269,7 @@ static bool file_all(struct job_run *run, const struct grouping *g, struct err *
         if (!file(run, g, &f[i], err))
             return false;
     }
-    return true;
+    return tell_all_merged(run, err);
 }
 
 bool tickets_job(struct job_run *run, enum job_outcome *out, struct err *err)

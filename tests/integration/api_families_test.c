@@ -391,7 +391,7 @@ static void another_depth_merges_and_its_undo_splits_again(void **state)
 {
     struct api *api = *state;
     char *before, *after, *stacks;
-    json_t *preview;
+    json_t *preview, *affected;
 
     PLAY(api, 1, "a", LOAD, RENDER, SYSTEM);
     PLAY(api, 2, "b", LOAD_OTHER_LINE, LOAD);
@@ -399,6 +399,10 @@ static void another_depth_merges_and_its_undo_splits_again(void **state)
     stacks = stack_counts(api);
     preview = api_post(api, 0, ROLE_READ, 200, "/v1/family-rules/preview", "{\"depth\": 1}");
     assert_true(api_i64(preview, "events_moved") > 0);
+    affected = json_object_get(preview, "affected");
+    assert_int_equal(api_i64(affected, "sessions"), 2);
+    assert_int_equal(api_i64(affected, "installs"), 2);
+    assert_true(api_i64(affected, "events") >= 3);
     put_rules(api, 200, "{\"depth\": 1}");
     settle(api);
     after = family_counts(api);
@@ -759,6 +763,112 @@ static void files_the_top_families_once_and_reopens_them(void **state)
     assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM ticket_comment"), 1);
 }
 
+static char *ticket_of(struct api *api, const char *family)
+{
+    return pg_rows(api->conninfo, "SELECT wanted FROM ticket WHERE key = '%s'", family);
+}
+
+static int64_t merge(struct api *api, const char *from, const char *into)
+{
+    char path[96], body[64];
+    int64_t id;
+
+    snprintf(path, sizeof path, "/v1/families/%s/merge", from);
+    snprintf(body, sizeof body, "{\"into\": \"%s\"}", into);
+    id = api_i64(api_post(api, 0, ROLE_ADMIN, 201, path, body), "id");
+    settle(api);
+    return id;
+}
+
+static void undo(struct api *api, int64_t edit)
+{
+    char path[96];
+
+    snprintf(path, sizeof path, "/v1/family-edits/%lld/undo", (long long)edit);
+    api_post(api, 0, ROLE_ADMIN, 200, path, NULL);
+    settle(api);
+}
+
+static void add_tracker(struct api *api)
+{
+    pg_sql(api->conninfo,
+           "INSERT INTO channel (app_id, name, kind, takes, rate_per_min)"
+           " VALUES (%lld, 'tracker', 'ticket_webhook', 'ticket', 60)",
+           (long long)api->app[0]);
+}
+
+static void read_two_families(struct api *api, char a[40], char b[40])
+{
+    json_t *list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+
+    assert_int_equal(items(list), 2);
+    snprintf(a, 40, "%s", api_text(item(list, 0), "id"));
+    snprintf(b, 40, "%s", api_text(item(list, 1), "id"));
+}
+
+static void the_ticket_of_a_merged_family_says_where_it_went(void **state)
+{
+    struct api *api = *state;
+    char a[40], b[40], *wanted;
+    int64_t edit;
+
+    add_tracker(api);
+    PLAY(api, 1, "a", LOAD, RENDER);
+    PLAY(api, 2, "b", LOAD);
+    read_two_families(api, a, b);
+    run_job(api, "tickets");
+    assert_int_equal(ticket_i64(api, "count(*)"), 2);
+    edit = merge(api, b, a);
+    run_job(api, "tickets");
+    wanted = ticket_of(api, a);
+    assert_non_null(strstr(wanted, "| 3 | 2 |")); /* events, sessions */
+    free(wanted);
+    wanted = ticket_of(api, b);
+    assert_non_null(strstr(wanted, "Merged: Level.load"));
+    assert_non_null(strstr(wanted, a));
+    free(wanted);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM ticket_comment"), 1);
+    run_job(api, "tickets"); /* said once */
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM ticket_comment"), 1);
+    assert_int_equal(ticket_i64(api, "count(*)"), 2);
+    undo(api, edit);
+    run_job(api, "tickets");
+    wanted = ticket_of(api, b);
+    assert_non_null(strstr(wanted, "Jank: Mesh.draw"));
+    assert_non_null(strstr(wanted, "| 1 | 1 |"));
+    free(wanted);
+    assert_int_equal(ticket_i64(api, "count(*)"), 2);
+}
+
+static void a_merged_familys_ticket_goes_on_as_that_of_the_whole(void **state)
+{
+    struct api *api = *state;
+    char a[40], b[40], *wanted;
+    int64_t edit;
+
+    add_tracker(api);
+    put_rules(api, 200, "{\"tickets\": {\"top\": 1}}");
+    PLAY(api, 1, "a", LOAD, RENDER);
+    PLAY(api, 2, "b", LOAD);
+    read_two_families(api, a, b);
+    run_job(api, "tickets");
+    assert_int_equal(ticket_i64(api, "count(*)"), 1); /* of a */
+    edit = merge(api, a, b);
+    run_job(api, "tickets");
+    assert_int_equal(ticket_i64(api, "count(*)"),
+                     1); /* b, the top one now, is not filed beside it */
+    wanted = ticket_of(api, a);
+    assert_non_null(strstr(wanted, "| 3 | 2 |"));
+    assert_null(strstr(wanted, "Merged:"));
+    free(wanted);
+    undo(api, edit);
+    run_job(api, "tickets");
+    wanted = ticket_of(api, a);
+    assert_non_null(strstr(wanted, "| 2 | 2 |"));
+    free(wanted);
+    assert_int_equal(ticket_i64(api, "count(*)"), 1);
+}
+
 /* The tool ---------------------------------------------------------------------------------------
  */
 
@@ -858,6 +968,8 @@ int main(void)
         T(ranks_the_steps_that_lead_to_a_family),
         T(judges_a_fix_at_its_looks_only),
         T(files_the_top_families_once_and_reopens_them),
+        T(the_ticket_of_a_merged_family_says_where_it_went),
+        T(a_merged_familys_ticket_goes_on_as_that_of_the_whole),
         T(the_tool_shows_explains_exports_and_changes),
     };
 #undef T

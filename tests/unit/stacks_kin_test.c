@@ -335,6 +335,56 @@ static void the_fewest_lost_frames_decide(void **state)
     end(&k);
 }
 
+/* "app::a|app::b" where a mapping allows two names for the culprit. */
+static void add_ambiguous(struct kinship *k, int64_t count)
+{
+    static const char *const names[] = {"app.A.run", "app.B.run"};
+    const struct stack_frame frames[] = {{.status = STACK_STATUS_AMBIGUOUS,
+                                          .function = "x.y",
+                                          .alternatives = names,
+                                          .n_alternatives = 2},
+                                         MANAGED_FRAME("app.C.run"),
+                                         MANAGED_FRAME("app.D.run")};
+
+    k->x[k->n] = family_from(frames, 3, &(struct rules){.depth = 3});
+    k->members[k->n] = (struct kin_member){
+        .family = &k->x[k->n].family, .kind = STACK_JANK, .build = 1, .count = count};
+    k->n++;
+}
+
+static void add_plain(struct kinship *k, const char *culprit, int64_t count)
+{
+    const struct stack_frame frames[] = {MANAGED_FRAME(culprit), MANAGED_FRAME("app.C.run"),
+                                         MANAGED_FRAME("app.D.run")};
+
+    k->x[k->n] = family_from(frames, 3, &(struct rules){.depth = 3});
+    k->members[k->n] = (struct kin_member){
+        .family = &k->x[k->n].family, .kind = STACK_JANK, .build = 2, .count = count};
+    k->n++;
+}
+
+static void of_several_names_the_one_that_is_met_elsewhere_is_taken(void **state)
+{
+    struct kinship k = {0};
+
+    (void)state;
+    add_ambiguous(&k, 10);
+    add_plain(&k, "app.B.run", 100);
+    find(&k);
+    assert_int_equal(joined(&k, 0), 1);
+    assert_int_equal(k.joins[0].reason, KIN_NAMED);
+    assert_string_equal(k.joins[0].named, "app.B.run");
+    assert_null(k.joins[0].lost);
+    k.members[0].count = 1000; /* the lighter joins the heavier */
+    find(&k);
+    assert_int_equal(joined(&k, 1), 0);
+    k.members[0].count = 10;
+    add_plain(&k, "app.A.run", 26); /* it may as well be that one */
+    find(&k);
+    assert_int_equal(k.n_joins, 0);
+    end(&k);
+}
+
 static void who_stays_is_joined_but_joins_none(void **state)
 {
     struct kinship k = {0};
@@ -476,6 +526,7 @@ int main(void)
         cmocka_unit_test(absence_must_be_telling),
         cmocka_unit_test(images_are_compared_where_both_have_a_name),
         cmocka_unit_test(the_fewest_lost_frames_decide),
+        cmocka_unit_test(of_several_names_the_one_that_is_met_elsewhere_is_taken),
         cmocka_unit_test(who_stays_is_joined_but_joins_none),
         cmocka_unit_test(families_set_apart_are_never_one),
         cmocka_unit_test(the_order_of_members_does_not_matter),
