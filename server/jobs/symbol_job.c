@@ -476,7 +476,9 @@ static bool store(struct symbol_work *w, struct err *err)
 
     if (!db_begin(run->db, err))
         return false;
-    return store_tables(w, err) && note_file(w, err) &&
+    /* A large table takes long to store. The lease cannot be told to others in between, but claims
+     * pass over a row that is locked, and this locks the job's until the end. */
+    return job_extend(run, err) && store_tables(w, err) && note_file(w, err) &&
            quarantine_set(run->db, run->job.app_id, "symbols", run->job.ref.at, run->job.day,
                           symbol_reasons, COUNT(symbol_reasons), w->refused, w->n_refused, err) &&
            queue_done(run->db, &run->job, err) && db_commit(run->db, err);

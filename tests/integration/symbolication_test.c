@@ -1,10 +1,12 @@
 /* Symbols on the server, from the upload to the frames of a jank. */
 #include "base/digest.h"
+#include "server/db/db.h"
 #include "server/jobs/index_child.h"
 #include "server/jobs/worker.h"
 #include "support/api.h"
 #include "support/native_build.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -727,6 +729,52 @@ static void a_posted_crash_reads_with_symbols_too(void **state)
     native_build_free(&b);
 }
 
+static void *drain_aside(void *config)
+{
+    struct worker_counts counts = {0};
+    struct err err;
+
+    return worker_drain(config, &counts, &err) && !counts.failed ? config : NULL;
+}
+
+/* However long the storing takes, no other worker takes the job meanwhile. */
+static void a_job_whose_lease_ends_while_it_stores_stays_its_workers(void **state)
+{
+    struct api *api = *state;
+    struct worker_config config = config_of(api);
+    struct native_build b;
+    struct err err;
+    struct db *db = db_open(api->conninfo, &err);
+    pthread_t worker;
+    char id[33], sql[160];
+    void *done;
+
+    assert_non_null(db);
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    send_file(api, 0, "symbols", b.bytes, b.size, id);
+    snprintf(sql, sizeof sql,
+             "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('" BUILD_ID "', %lld))",
+             (long long)api->app[0]);
+    assert_true(db_script(db, sql, &err));
+    assert_int_equal(pthread_create(&worker, NULL, drain_aside, &config), 0);
+    for (int64_t waiting = 0; !waiting;) /* until it stores, and stands at the debug id's lock */
+        waiting =
+            pg_i64(api->conninfo,
+                   "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted "
+                   "AND database = (SELECT oid FROM pg_database WHERE datname = "
+                   "current_database())");
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM job WHERE kind = 'symbols'"), 1);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM (SELECT 1 FROM job WHERE kind = "
+                                           "'symbols' FOR UPDATE SKIP LOCKED) AS free"),
+                     0);
+    assert_true(db_script(db, "COMMIT", &err));
+    pthread_join(worker, &done);
+    assert_non_null(done);
+    assert_outcome(outcome_of(api, 0, id), "stored", "");
+    db_close(db);
+    native_build_free(&b);
+}
+
 static bool lost(void *user, struct err *err)
 {
     (*(unsigned *)user)++;
@@ -961,6 +1009,7 @@ int main(void)
         TEST(another_mapping_under_a_known_id_is_refused),
         TEST(a_table_of_an_earlier_layout_is_made_again_from_its_upload),
         TEST(a_posted_crash_reads_with_symbols_too),
+        TEST(a_job_whose_lease_ends_while_it_stores_stays_its_workers),
         cmocka_unit_test(a_child_whose_job_is_lost_is_killed),
         cmocka_unit_test(a_sparse_gigabyte_is_read_within_the_limits),
     };
