@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Builds the debug files that differential.sh compares over.
-#   tests/symbols/build.sh OUT
+#   tests/symbols/build.sh OUT [DEPTH]
+# DEPTH: of the deepest calls inlined in inline.cpp, 12; each more doubles its compilers' time.
 # Each line of OUT/list is: FILE ARCH ORACLE-VERSION, where ORACLE-VERSION is that of the
 # llvm-symbolizer that reads it (14's reads DWARF 5 Mach-O wrongly). A recipe whose tools are not
 # installed is left out and said.
 set -euo pipefail
 src=$(cd "$(dirname "$0")/src" && pwd)
-out=${1:?usage: build.sh OUT}
+out=${1:?usage: build.sh OUT [DEPTH]}
+deepest=${2:-12}
 mkdir -p "$out"
 cd "$out"
 : >list
@@ -20,14 +22,17 @@ want() { # NAME TOOL...: whether all tools are there
         have "$t" || { echo "$name: no $t" | tee -a skipped >&2; return 1; }
     done
 }
-listed() { echo "$1 $2 $3" >>list; }
+listed() { # FILE ARCH ORACLE-VERSION
+    ! want "$1 $2" "llvm-symbolizer-$3" "llvm-readobj-$3" || echo "$1 $2 $3" >>list
+}
 
 # ELF: compilers, versions, optimisation, layouts.
 elf_cpp() { # NAME ORACLE COMPILER FLAGS...
     local name=$1 oracle=$2 cxx=$3
     shift 3
     want "$name" "$cxx" || return 0
-    [ -e "$name" ] || "$cxx" -std=c++17 "$@" "$src/inline.cpp" -o "$name" -pie -Wl,--build-id=sha1
+    have "llvm-symbolizer-$oracle" || { listed "$name" x86_64 "$oracle"; return 0; } # do not compile for nothing
+    [ -e "$name" ] || "$cxx" -std=c++17 "-DDEEPEST=$deepest" "$@" "$src/inline.cpp" -o "$name" -pie -Wl,--build-id=sha1
     listed "$name" x86_64 "$oracle"
 }
 elf_cpp gcc-dwarf2 14 g++ -O2 -gdwarf-2 -gstrict-dwarf

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Compares `framewatch symbols lookup` with llvm-symbolizer over random addresses of one file.
+"""Compares `framewatch symbols lookup` with llvm-symbolizer over random addresses of files.
 
-usage: compare.py FRAMEWATCH FILE ARCH ORACLE-VERSION COUNT SEED [--demangle] [--verbose N]
+usage: compare.py FRAMEWATCH LIST COUNT SEED [--verbose N]
 
-Prints one line: FILE ARCH addresses equal CLASS=count ...; exits 1 when a difference has no class.
-Each class is explained in docs/symbols.md.
+LIST has a line a file: FILE ARCH ORACLE-VERSION (see build.sh), COUNT addresses are taken of each. All are compared with
+names as they are stored, a tenth again with names for people. Prints a line a file, FILE ARCH addresses equal CLASS=count ...,
+then the sums and "N passed, N failed" by files; exits 1 when a difference has no class. Each class is explained in
+docs/symbols.md.
 """
 import collections
+import concurrent.futures
 import itertools
 import os
 import random
@@ -87,63 +90,97 @@ def unsized_symbols(path, version):
     return {w[7] for w in (line.split() for line in text.splitlines()) if len(w) > 7 and w[2] == "0" and w[6] != "UND"}
 
 
+class Image:
+    """One architecture of one file: its addresses, and both programs' answers about them."""
+
+    def __init__(self, framewatch, path, arch, version, count, seed):
+        self.framewatch, self.path, self.arch, self.version = framewatch, path, arch, version
+        rng = random.Random(f"{seed} {os.path.basename(path)} {arch}")
+        secs = sections(path, arch, version)
+        total = sum(e - s for s, e in secs)
+        self.addresses = []
+        for _ in range(count):
+            at = rng.randrange(total)
+            for s, e in secs:
+                if at < e - s:
+                    self.addresses.append(s + at)
+                    break
+                at -= e - s
+
+    def ours(self, cache, n, demangle):
+        return self.ask([self.framewatch, "symbols", "lookup", cache] + ([] if demangle else ["--no-demangle"]), n)
+
+    def theirs(self, n, demangle):
+        command = [f"llvm-symbolizer-{self.version}", f"--obj={self.path}", "--inlining",
+                   "--demangle" if demangle else "--no-demangle"]
+        return self.ask(command + ([] if self.arch == "x86" else [f"--default-arch={self.arch}"]), n)
+
+    def ask(self, command, n):
+        stdin = "".join(f"{a:#x}\n" for a in self.addresses[:n])
+        out = answers(subprocess.run(command, input=stdin, capture_output=True, text=True, check=True).stdout)
+        assert len(out) == n, (command, len(out), n)
+        return out
+
+    def compare(self, ours, theirs, mangled, verbose):
+        """(counts by class, lines about the first differences without one). `mangled`: theirs before demangling, or None."""
+        counts, said = collections.Counter(equal=0), []
+        unsized = filtered = None
+        for a, o, t, m in zip(self.addresses, ours, theirs, mangled or itertools.repeat(None)):
+            if o == t:
+                counts["equal"] += 1
+                continue
+            if unsized is None:
+                unsized = unsized_symbols(self.path, self.version)
+                filtered = binutils({f[0] for frames in mangled for f in frames}) if mangled else {}
+            c = classify(o, t, unsized, m, filtered) or "UNEXPLAINED"
+            counts[c] += 1
+            if c == "UNEXPLAINED" and counts[c] <= verbose:
+                said.append(f"--- {self.path} {self.arch} {a:#x}")
+                said += [f"ours:   {x}\ntheirs: {y}" for x, y in itertools.zip_longest(o, t) if x != y]
+        return counts, said
+
+
+def one(framewatch, path, arch, version, count, seed, verbose):
+    """(counts of stored names, counts of names for people, text)"""
+    try:
+        image = Image(framewatch, path, arch, version, count, seed)
+        with tempfile.TemporaryDirectory() as tmp:
+            cache = os.path.join(tmp, "cache")
+            subprocess.run([framewatch, "symbols", "index", path, "-o", cache, "--arch", arch, "--quiet"], check=True)
+            few = max(1, count // 10)
+            ours, ours_shown = image.ours(cache, count, False), image.ours(cache, few, True)
+        theirs = image.theirs(count, False)
+        stored, said = image.compare(ours, theirs, None, verbose)
+        shown, more = image.compare(ours_shown, image.theirs(few, True), theirs, verbose)
+    except (subprocess.CalledProcessError, OSError, AssertionError, StopIteration) as e:
+        stored, shown, said, more = collections.Counter(UNEXPLAINED=1), collections.Counter(), [], [f"--- {path} {arch}: {e!r}"]
+    words = [os.path.basename(path), arch, str(sum(stored.values())), *sums(stored), "| for people", str(sum(shown.values())), *sums(shown)]
+    return stored, shown, "\n".join([" ".join(words), *said, *more])
+
+
+def sums(counts):
+    return [f"{k}={v}" for k, v in sorted(counts.items(), key=lambda kv: (kv[0] != "equal", kv[0]))]
+
+
 def main():
     argv = [a for a in sys.argv[1:] if not a.startswith("--")]
-    framewatch, path, arch, version, count, seed = argv[:6]
-    demangle = "--demangle" in sys.argv
-    rng = random.Random(f"{seed} {os.path.basename(path)} {arch}")
-    secs = sections(path, arch, version)
-    total = sum(e - s for s, e in secs)
-    addresses = []
-    for _ in range(int(count)):
-        at = rng.randrange(total)
-        for s, e in secs:
-            if at < e - s:
-                addresses.append(s + at)
-                break
-            at -= e - s
-    stdin = "".join(f"{a:#x}\n" for a in addresses)
-    with tempfile.TemporaryDirectory() as tmp:
-        cache = os.path.join(tmp, "cache")
-        subprocess.run([framewatch, "symbols", "index", path, "-o", cache, "--arch", arch, "--quiet"], check=True)
-        ours_text = subprocess.run([framewatch, "symbols", "lookup", cache] + ([] if demangle else ["--no-demangle"]),
-                                   input=stdin, capture_output=True, text=True, check=True).stdout
-    oracle = [f"llvm-symbolizer-{version}", f"--obj={path}", "--inlining", "--demangle" if demangle else "--no-demangle"]
-    if arch != "x86":
-        oracle.append(f"--default-arch={arch}")
-    theirs_text = subprocess.run(oracle, input=stdin, capture_output=True, text=True).stdout
-    ours, theirs = answers(ours_text), answers(theirs_text)
-    mangled = [None] * len(addresses)
-    filtered = {}
-    if demangle:
-        oracle[-1 if arch == "x86" else -2] = "--no-demangle"
-        mangled = answers(subprocess.run(oracle, input=stdin, capture_output=True, text=True).stdout)
-        filtered = binutils({f[0] for frames in mangled for f in frames})
-    assert len(ours) == len(theirs) == len(addresses), (len(ours), len(theirs), len(addresses))
-    unsized = unsized_symbols(path, version)
-    classes = collections.Counter()
-    equal = 0
-    shown = 0
-    limit = int(sys.argv[sys.argv.index("--verbose") + 1]) if "--verbose" in sys.argv else 3
-    bad = 0
-    for a, o, t, m in zip(addresses, ours, theirs, mangled):
-        if o == t:
-            equal += 1
-            continue
-        c = classify(o, t, unsized, m, filtered)
-        if c:
-            classes[c] += 1
-            continue
-        bad += 1
-        if shown < limit:
-            shown += 1
-            print(f"--- {path} {arch} {a:#x}", file=sys.stderr)
-            for x, y in itertools.zip_longest(o, t):
-                if x != y:
-                    print(f"ours:   {x}\ntheirs: {y}", file=sys.stderr)
-    print(os.path.basename(path), arch, len(addresses), f"equal={equal}",
-          *(f"{k}={v}" for k, v in sorted(classes.items())), *([f"UNEXPLAINED={bad}"] if bad else []))
-    return 1 if bad else 0
+    framewatch, listed, count, seed = argv[:4]
+    verbose = int(sys.argv[sys.argv.index("--verbose") + 1]) if "--verbose" in sys.argv else 3
+    with open(listed) as f:
+        files = [line.split() for line in f]
+    folder = os.path.dirname(os.path.abspath(listed))
+    all_stored, all_shown, failed = collections.Counter(), collections.Counter(), 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for stored, shown, text in pool.map(
+                lambda f: one(framewatch, os.path.join(folder, f[0]), f[1], f[2], int(count), seed, verbose), files):
+            print(text, flush=True)
+            all_stored += stored
+            all_shown += shown
+            failed += 1 if stored["UNEXPLAINED"] or shown["UNEXPLAINED"] else 0
+    print(f"names as they are stored: {sum(all_stored.values())} addresses of {len(files)} files:", *sums(all_stored))
+    print(f"names for people: {sum(all_shown.values())} addresses:", *sums(all_shown))
+    print(f"{len(files) - failed} passed, {failed} failed")
+    return 1 if failed or not files else 0
 
 
 if __name__ == "__main__":

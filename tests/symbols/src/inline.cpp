@@ -9,6 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
+#ifndef DEEPEST
+#define DEEPEST 12
+#endif
+
 namespace game
 {
 template <int N> struct Depth {
@@ -62,7 +66,7 @@ class World
             int operator()(int v) const { return Depth<6>::run(v) * weight; }
         };
         hooks[1] = Local{3};
-        hooks[2] = [this](int v) { return static_cast<int>(parts.size()) + Depth<8>::run(v); };
+        hooks[2] = [this](int v) { return static_cast<int>(parts.size()) + Depth<DEEPEST - 4>::run(v); };
     }
     int step(int dt)
     {
@@ -99,7 +103,7 @@ int frame(int x)
 
 extern "C" int game_frame(int x)
 {
-    return game::frame(x) + game::Depth<12>::run(x);
+    return game::frame(x) + game::Depth<DEEPEST>::run(x);
 }
 
 int main(int argc, char **)
