@@ -203,7 +203,8 @@ FW_API void fw_feedback(fw_context *fw, const char *category, const char *text);
 
 /* A stack overflow can only be recorded on a thread with an alternate signal stack. The main thread
  * has one, and on Android every thread; on others call the first at the thread's begin and the
- * second, on the same thread, before its end. They cost 96 KB of address space each. */
+ * second, on the same thread, before its end. They cost 96 KB of address space each, 112 KB where
+ * pages have 16 KB. */
 FW_API void fw_thread_begin(fw_context *fw);
 FW_API void fw_thread_end(fw_context *fw);
 

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #define STACK_COPY_BYTES 65536u
-#define PAGE_BYTES 4096u
+#define STEP_BYTES 4096u /* of a copy; no page is smaller */
+#define ALTERNATE_BYTES (92u * 1024u)
 #define UNWIND_ROOM 20480u /* stack that unwinding takes; 10 KB measured */
 #define OTHER_DEATH_MS 5000u
 #define DYING_NS 10000000000ull
@@ -76,13 +77,13 @@ static struct fw_stack_copy copy_stack(struct fw_crash *c, uint64_t sp)
     struct fw_stack_copy copy = {.base = sp, .bytes = c->stack};
 
     for (uint64_t at = sp; copy.n < STACK_COPY_BYTES;) {
-        uint64_t next = (at & ~(uint64_t)(PAGE_BYTES - 1)) + PAGE_BYTES;
+        uint64_t next = (at & ~(uint64_t)(STEP_BYTES - 1)) + STEP_BYTES;
         size_t n = (size_t)(next - at), room = STACK_COPY_BYTES - copy.n;
 
         n = n < room ? n : room;
         if (fw_peek(at, c->stack + copy.n, n))
             copy.n += n;
-        else if (copy.n || at - sp > 16 * PAGE_BYTES)
+        else if (copy.n || at - sp > 16 * STEP_BYTES)
             break;
         else
             copy.base = next;
@@ -118,7 +119,7 @@ static __attribute__((noinline)) void put_stack(struct fw_crash *c, int fd,
     size_t n;
 
     fw_modules_refresh(&c->modules);
-    n = fw_unwind(&c->modules, regs, &copy, unwound);
+    n = fw_unwind(&c->modules, regs, &copy, unwound, NULL);
     n = n < FW_CRASH_FRAMES ? n : FW_CRASH_FRAMES;
     for (size_t i = 0; i < n; i++) {
         const struct fw_module *m = unwound[i].module;
@@ -222,21 +223,30 @@ static void on_fatal(int signal, siginfo_t *info, void *context)
 
 static _Thread_local void *given_stack;
 
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+size_t fw_crash_stack_bytes(size_t page)
+{
+    return page + (ALTERNATE_BYTES + page - 1) / page * page;
+}
+
 bool fw_crash_give_stack(void)
 {
-    stack_t has, s = {.ss_size = FW_CRASH_STACK_BYTES - PAGE_BYTES};
+    size_t page = page_bytes(), n = fw_crash_stack_bytes(page);
+    stack_t has, s = {.ss_size = n - page};
     void *at;
 
     if (sigaltstack(NULL, &has) != 0 || !(has.ss_flags & SS_DISABLE))
         return false;
-    at = mmap(NULL, FW_CRASH_STACK_BYTES, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
         return false;
-    mprotect(at, PAGE_BYTES, PROT_NONE);
-    s.ss_sp = (char *)at + PAGE_BYTES;
-    if (sigaltstack(&s, NULL) != 0) {
-        munmap(at, FW_CRASH_STACK_BYTES);
+    s.ss_sp = (char *)at + page;
+    if (mprotect(at, page, PROT_NONE) != 0 || sigaltstack(&s, NULL) != 0) {
+        munmap(at, n);
         return false;
     }
     given_stack = at;
@@ -249,9 +259,9 @@ void fw_crash_drop_stack(void)
 
     if (!given_stack)
         return;
-    if (sigaltstack(NULL, &has) == 0 && has.ss_sp == (char *)given_stack + PAGE_BYTES)
+    if (sigaltstack(NULL, &has) == 0 && has.ss_sp == (char *)given_stack + page_bytes())
         sigaltstack(&none, NULL);
-    munmap(given_stack, FW_CRASH_STACK_BYTES);
+    munmap(given_stack, fw_crash_stack_bytes(page_bytes()));
     given_stack = NULL;
 }
 
@@ -325,7 +335,8 @@ bool fw_crash_stop(struct fw_crash *c)
 
 size_t fw_crash_memory(const struct fw_crash *c)
 {
-    return c->started ? STACK_COPY_BYTES + FW_MAX_MODULES * sizeof *c->modules.at +
-                            FW_CRASH_MODULES * sizeof *c->module_list + FW_CRASH_STACK_BYTES
-                      : 0;
+    return c->started
+               ? STACK_COPY_BYTES + FW_MAX_MODULES * sizeof *c->modules.at +
+                     FW_CRASH_MODULES * sizeof *c->module_list + fw_crash_stack_bytes(page_bytes())
+               : 0;
 }

@@ -21,7 +21,6 @@
 #include <stddef.h>
 
 #define FW_CRASH_SIGNALS 5
-#define FW_CRASH_STACK_BYTES (96u * 1024u) /* an alternate stack, its guard page included */
 
 struct fw_crash {
     /* set by the owner before the start */
@@ -57,5 +56,8 @@ bool fw_crash_put(int fd, enum fw_crash_kind kind, const void *head, size_t head
 
 /* An alternate signal stack for the calling thread, unless it has one; false: it had, or there is
  * no memory. _drop only takes back what _give gave. */
+/* What one takes of the address space, on pages of that size: a guard page below room for the
+ * handler. */
+size_t fw_crash_stack_bytes(size_t page_bytes);
 bool fw_crash_give_stack(void);
 void fw_crash_drop_stack(void);

@@ -32,6 +32,7 @@ struct fw_modules {
     size_t n;
     uint32_t overflowed; /* images that found no place */
     const struct fw_allocator *memory;
+    uint64_t page_bytes; /* of this system: 4 KB, or 16 KB and more on arm64 */
 };
 
 /* Allocates; false: no memory. */
@@ -39,5 +40,8 @@ bool fw_modules_init(struct fw_modules *m, const struct fw_allocator *memory);
 void fw_modules_fini(struct fw_modules *m);
 
 void fw_modules_refresh(struct fw_modules *m); /* reads the map again */
+/* Whether the image that was at its place still is. False where that cannot be told for less than a
+ * refresh costs. */
+bool fw_module_stands(const struct fw_modules *m, const struct fw_module *module);
 /* The module at address, or NULL. */
 const struct fw_module *fw_modules_find(const struct fw_modules *m, uint64_t address);

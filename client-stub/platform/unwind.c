@@ -28,17 +28,22 @@ static bool step_by_frame_pointer(const struct fw_stack_copy *stack, struct fw_r
 }
 
 size_t fw_unwind(const struct fw_modules *modules, const struct fw_regs *regs,
-                 const struct fw_stack_copy *stack, struct fw_unwound out[FW_UNWIND_MAX])
+                 const struct fw_stack_copy *stack, struct fw_unwound out[FW_UNWIND_MAX],
+                 bool *missed)
 {
     struct fw_regs r = *regs;
     bool exact = true, end = false;
     size_t n = 0;
 
+    if (missed)
+        *missed = false;
     while (fw_arch.regs && n < FW_UNWIND_MAX && r.pc && !end) {
         const struct fw_module *module = fw_modules_find(modules, exact ? r.pc : r.pc - 1);
         uint64_t sp = r.r[fw_arch.sp];
         bool signal_frame = false;
 
+        if (missed && !module)
+            *missed = true;
         if (n && !module)
             break; /* a return address outside every image is a guess gone wrong */
         out[n].address = r.pc;

@@ -21,9 +21,11 @@ struct fw_unwound {
     const struct fw_module *module; /* NULL: in none */
 };
 
-/* Innermost first; the number of frames, at most FW_UNWIND_MAX. */
+/* Innermost first; the number of frames, at most FW_UNWIND_MAX. *missed (may be NULL): it met an
+ * address outside of all known modules. */
 size_t fw_unwind(const struct fw_modules *modules, const struct fw_regs *regs,
-                 const struct fw_stack_copy *stack, struct fw_unwound out[FW_UNWIND_MAX]);
+                 const struct fw_stack_copy *stack, struct fw_unwound out[FW_UNWIND_MAX],
+                 bool *missed);
 
 /* One step by the module's .eh_frame. exact: regs->pc is where it ran, not a return address.
  * *regs becomes the caller's, *signal_frame whether that was interrupted there. False, *regs

@@ -642,6 +642,49 @@ static void reasons_name_signal_code_address_and_thread(void **state)
     assert_string_equal(text, "SIGSEGV sent by a process in thread main");
 }
 
+/* As the program itself could read it: the kernel says EFAULT otherwise. */
+static bool readable(const void *at)
+{
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    bool ok = write(ends[1], at, 1) == 1;
+    assert_true(ok || errno == EFAULT);
+    close(ends[0]);
+    close(ends[1]);
+    return ok;
+}
+
+/* Of this system's pages, and by arithmetic of those that other systems have. */
+static void an_alternate_stack_lies_above_a_guard_page_of_any_size(void **state)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    stack_t before, s, none = {.ss_flags = SS_DISABLE};
+
+    (void)state;
+    for (size_t bytes = 4096; bytes <= 65536; bytes *= 2) {
+        size_t n = fw_crash_stack_bytes(bytes);
+
+        assert_int_equal(n % bytes, 0);
+        assert_in_range(n - bytes, 92 * 1024, 92 * 1024 + bytes - 1);
+    }
+    assert_int_equal(sigaltstack(&none, &before), 0);
+    assert_true(fw_crash_give_stack());
+    assert_false(fw_crash_give_stack()); /* it has one */
+    assert_int_equal(sigaltstack(NULL, &s), 0);
+    assert_int_equal((uintptr_t)s.ss_sp % page, 0);
+    assert_int_equal(s.ss_size, fw_crash_stack_bytes(page) - page);
+    const char *low = s.ss_sp;
+    assert_true(readable(low));
+    assert_true(readable(low + s.ss_size - 1));
+    assert_false(readable(low - 1));
+    assert_false(readable(low - page));
+    fw_crash_drop_stack();
+    assert_int_equal(sigaltstack(NULL, &s), 0);
+    assert_true(s.ss_flags & SS_DISABLE);
+    sigaltstack(&before, NULL);
+}
+
 #define CRASH_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -659,6 +702,7 @@ int main(int argc, char **argv)
         CRASH_TEST(after_the_session_a_fault_is_nobodys),
         CRASH_TEST(a_crash_while_slices_are_written_costs_no_order),
         CRASH_TEST(a_damaged_record_is_survived_and_removed),
+        cmocka_unit_test(an_alternate_stack_lies_above_a_guard_page_of_any_size),
         cmocka_unit_test(packets_are_whole_or_cut_off),
         cmocka_unit_test(reasons_name_signal_code_address_and_thread),
     };

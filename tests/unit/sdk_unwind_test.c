@@ -57,7 +57,7 @@ static void *take_on_demand(void *user)
                                          f->capture.stack_n};
 
             fw_modules_refresh(&f->modules);
-            f->n = fw_unwind(&f->modules, &f->capture.regs, &copy, f->frame);
+            f->n = fw_unwind(&f->modules, &f->capture.regs, &copy, f->frame, NULL);
         }
         atomic_store(&f->ok, ok);
         atomic_fetch_add(&f->taken, 1);
@@ -340,7 +340,7 @@ static void hostile_stacks_end_the_walk_and_never_the_process(void **state)
             regs.r[fw_arch.fp] = copy.base + random % (copy.n + 1);
         if (round % 11 == 0)
             regs.r[fw_arch.sp] = random;
-        assert_in_range(fw_unwind(&fx->modules, &regs, &copy, out), 0, FW_UNWIND_MAX);
+        assert_in_range(fw_unwind(&fx->modules, &regs, &copy, out, NULL), 0, FW_UNWIND_MAX);
     }
     free(bytes);
 }
@@ -382,7 +382,7 @@ static void hostile_unwind_tables_are_survived(void **state)
         copy.end = copy.start + size;
         copy.eh_frame_hdr = copy.start + tables;
         regs.pc = copy.start + ((uint64_t)(uintptr_t)block_here - own->start) + random % 64;
-        fw_unwind(&one, &regs, &stack, out);
+        fw_unwind(&one, &regs, &stack, out, NULL);
     }
     munmap(image, size);
     free(taken);
@@ -441,18 +441,35 @@ static const struct fw_module *named(const char *name)
 
 static void a_library_comes_and_goes(void **state)
 {
+    struct fw_stack_copy none = {0};
+    struct fw_unwound out[FW_UNWIND_MAX];
+    struct fw_regs regs = {0};
+    struct fw_module was;
+    bool missed;
+
     (void)state;
     fw_modules_refresh(&fx->modules);
     assert_null(named("libBrokenLocale.so.1"));
 
     void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW);
     assert_non_null(library);
+    regs.pc = (uint64_t)(uintptr_t)dlsym(library, "__ctype_get_mb_cur_max");
+    assert_true(regs.pc);
+    fw_unwind(&fx->modules, &regs, &none, out, &missed);
+    assert_true(missed);
     fw_modules_refresh(&fx->modules);
+    fw_unwind(&fx->modules, &regs, &none, out, &missed);
+    assert_false(missed);
     const struct fw_module *m = named("libBrokenLocale.so.1");
     assert_non_null(m);
     uint64_t inside = m->start + 64;
     assert_ptr_equal(fw_modules_find(&fx->modules, inside), m);
+    assert_true(fw_module_stands(&fx->modules, m));
+    was = *m;
+    was.end += 4096; /* another image at its place */
+    assert_false(fw_module_stands(&fx->modules, &was));
     dlclose(library);
+    assert_false(fw_module_stands(&fx->modules, m));
     fw_modules_refresh(&fx->modules);
     assert_null(named("libBrokenLocale.so.1"));
     assert_null(fw_modules_find(&fx->modules, inside));

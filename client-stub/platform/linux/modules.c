@@ -12,12 +12,12 @@
 #define MAX_NOTE_BYTES 4096u
 #define LINE_BYTES 512u
 #define MAX_LINES 16384u
-#define PAGE_MASK (~(uint64_t)0xfff)
 
 bool fw_modules_init(struct fw_modules *m, const struct fw_allocator *memory)
 {
     *m = (struct fw_modules){.at = fw_alloc_zeroed(memory, FW_MAX_MODULES * sizeof *m->at),
-                             .memory = memory};
+                             .memory = memory,
+                             .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
     return m->at;
 }
 
@@ -87,7 +87,7 @@ static void find_soname(struct fw_module *m, uint64_t address, uint64_t size)
 }
 
 /* Fills *m from the ELF header at m->start; false if there is none worth knowing. */
-static bool read_image(struct fw_module *m)
+static bool read_image(struct fw_module *m, uint64_t page_bytes)
 {
     Elf64_Ehdr elf;
     Elf64_Phdr segment[MAX_PROGRAM_HEADERS];
@@ -108,7 +108,7 @@ static bool read_image(struct fw_module *m)
     }
     if (first >= last || last - first > 1ull << 40)
         return false;
-    m->bias = m->start - (first & PAGE_MASK);
+    m->bias = m->start - first / page_bytes * page_bytes;
     m->end = m->bias + last;
     for (unsigned i = 0; i < elf.e_phnum; i++) {
         if (segment[i].p_type == PT_NOTE)
@@ -125,6 +125,14 @@ static bool same_image(const struct fw_module *a, const struct fw_module *b)
 {
     return a->start == b->start && a->end == b->end && a->build_id_len == b->build_id_len &&
            !memcmp(a->build_id, b->build_id, a->build_id_len) && !strcmp(a->name, b->name);
+}
+
+bool fw_module_stands(const struct fw_modules *m, const struct fw_module *module)
+{
+    struct fw_module now = {.start = module->start};
+
+    memcpy(now.name, module->name, sizeof now.name);
+    return !module->gone && read_image(&now, m->page_bytes) && same_image(&now, module);
 }
 
 struct refresh {
@@ -208,7 +216,7 @@ static void read_line(struct refresh *r, const char *line)
     set_name(&image, path);
     if (start < r->last.end && !strcmp(image.name, r->last.name))
         return;
-    if (!read_image(&image))
+    if (!read_image(&image, r->modules->page_bytes))
         return;
     r->last = image;
     note_image(r, &image);

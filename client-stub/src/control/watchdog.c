@@ -8,10 +8,11 @@
 
 #define STACK_BYTES (192u * 1024u)
 #define ANSWER_MS 200
-#define SILENT_NS 3000000000ull  /* a signal that is not answered for so long never will be */
-#define NO_FRAME_NS 250000000ull /* until the first frame, or between two that are long done */
-#define HUNG_NS 1000000000ull    /* a frame that has given all its samples */
-#define NICE 5                   /* above the sampler: it must catch a frame while it lasts */
+#define SILENT_NS 3000000000ull   /* a signal that is not answered for so long never will be */
+#define NO_FRAME_NS 250000000ull  /* until the first frame, or between two that are long done */
+#define MODULES_NS 60000000000ull /* a list of modules is not trusted for longer */
+#define HUNG_NS 1000000000ull     /* a frame that has given all its samples */
+#define NICE 5                    /* above the sampler: it must catch a frame while it lasts */
 
 static uint16_t desk_module(struct fw_watchdog *w, const struct fw_module *m)
 {
@@ -23,12 +24,39 @@ static uint16_t desk_module(struct fw_watchdog *w, const struct fw_module *m)
     return fw_desk_add_module(w->desk, &d);
 }
 
-static void fill_sample(struct fw_watchdog *w, struct fw_desk_sample *s)
+static bool all_stand(const struct fw_watchdog *w, const struct fw_unwound *frame, size_t n)
 {
-    struct fw_unwound frame[FW_UNWIND_MAX];
+    const struct fw_module *last = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (frame[i].module != last && !fw_module_stands(&w->modules, frame[i].module))
+            return false;
+        last = frame[i].module;
+    }
+    return true;
+}
+
+/* fresh: modules may have come and gone. Their list is read again only if the stack says so: what
+ * it meets is unknown, or no longer what it was; the kernel takes some milliseconds to tell the
+ * list. */
+static size_t unwind(struct fw_watchdog *w, struct fw_unwound frame[FW_UNWIND_MAX], bool fresh)
+{
     struct fw_stack_copy copy = {
         .base = w->capture.stack_base, .bytes = w->capture.stack, .n = w->capture.stack_n};
-    size_t n = fw_unwind(&w->modules, &w->capture.regs, &copy, frame);
+    bool missed, young = w->modules_ns && w->capture.taken_ns < w->modules_ns + MODULES_NS;
+    size_t n = fw_unwind(&w->modules, &w->capture.regs, &copy, frame, &missed);
+
+    if (!fresh || (young && !missed && all_stand(w, frame, n)))
+        return n;
+    fw_modules_refresh(&w->modules);
+    w->modules_ns = fw_now_ns();
+    return fw_unwind(&w->modules, &w->capture.regs, &copy, frame, NULL);
+}
+
+static void fill_sample(struct fw_watchdog *w, struct fw_desk_sample *s, bool fresh)
+{
+    struct fw_unwound frame[FW_UNWIND_MAX];
+    size_t n = unwind(w, frame, fresh);
 
     s->n = 0;
     for (size_t i = 0; i < n && i < FW_DESK_DEPTH; i++, s->n++) {
@@ -76,10 +104,8 @@ static bool take_stack(struct fw_watchdog *w, uint64_t began_ns, bool first)
     }
     if (too_late(w, began_ns))
         return false;
-    if (first) /* only now: it takes longer than a short jank has left */
-        fw_modules_refresh(&w->modules);
     sample.t_ns = w->capture.taken_ns;
-    fill_sample(w, &sample);
+    fill_sample(w, &sample, first);
     return sample.n && fw_desk_add_sample(w->desk, began_ns, &sample);
 }
 

@@ -29,6 +29,7 @@ struct fw_watchdog {
     /* own */
     struct fw_waker waker;
     struct fw_modules modules;
+    uint64_t modules_ns; /* when their list was read; 0 never */
     struct fw_capture capture;
     bool can_capture;
     const char *_Atomic off_reason; /* why stacks are not taken; NULL: they are */
