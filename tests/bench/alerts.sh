@@ -22,7 +22,7 @@ for arg; do
 done
 
 if [ -z "${FW_BUILD:-}" ]; then
-    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFW_DEMO_GAME=OFF >/dev/null
+    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFW_WERROR=OFF -DFW_DEMO_GAME=OFF >/dev/null
     cmake --build "$build" --target "$program" -- --quiet
 fi
 exec "$build/tests/$program" ${args[@]+"${args[@]}"}
