@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#define BODY_MAX 30000 /* 32,767 characters there, and wiki text is longer */
+#define INDEX_LAG_MS                                                                               \
+    (10 * INT64_C(60000)) /* Jira's search: seconds as a rule, minutes under load */
+#define BODY_MAX 30000    /* 32,767 characters there, and wiki text is longer */
 
 static bool is_cloud(const struct sending *s)
 {
@@ -72,7 +74,7 @@ static bool find_issue(struct sending *s, const char *marker, int64_t since_us,
     json_t *answer;
     bool ok;
 
-    (void)since_us; /* reconcile.c waits before it looks: the index is seconds behind */
+    (void)since_us; /* there is nothing to ask but the index: hence index_lag_ms */
     *found = false;
     if (!tracker_send(s, &c, &answer, out))
         return false;
@@ -250,7 +252,8 @@ static bool has_comment(struct sending *s, const char *id, const char *comment_m
     return true;
 }
 
-const struct tracker jira_tracker = {.probe = probe,
+const struct tracker jira_tracker = {.index_lag_ms = INDEX_LAG_MS,
+                                     .probe = probe,
                                      .find = find_issue,
                                      .create = create,
                                      .look = look,

@@ -159,15 +159,40 @@ static bool create(struct step *p)
     return ok;
 }
 
+/* What the tracker certainly did not take needs no second look. */
+static bool create_once(struct step *p)
+{
+    struct db_args ticket = DB_ARGS(db_i64(p->t.ticket_id), db_i64(p->r->clock_offset_ms));
+
+    if (!db_step(p, Q_TICKET_CREATE_TRIED, ticket))
+        return false;
+    if (create(p))
+        return true;
+    if (!p->out->maybe_done)
+        db_step(p, Q_TICKET_CREATE_FAILED, (struct db_args){1, ticket.v});
+    return false;
+}
+
+/* The last attempt to create it may have worked, and the tracker's index not know of it as yet. */
+static bool in_doubt(struct step *p)
+{
+    int64_t tried_ms = (p->s->now_us - p->t.create_tried_us) / 1000;
+
+    if (!p->t.create_tried_us || tried_ms >= p->tracker->index_lag_ms)
+        return false;
+    outcome_later(p->out, "an attempt to file it may have worked: its index is asked once more "
+                          "before another");
+    p->out->wait_ms = p->tracker->index_lag_ms - tried_ms;
+    return true;
+}
+
 static bool file(struct step *p)
 {
     bool found = false;
 
     if (!p->tracker->find(p->s, p->t.marker, p->t.create_tried_us, &p->seen, &found, p->out))
         return false;
-    if (!found && (!db_step(p, Q_TICKET_CREATE_TRIED,
-                            DB_ARGS(db_i64(p->t.ticket_id), db_i64(p->r->clock_offset_ms))) ||
-                   !create(p)))
+    if (!found && (in_doubt(p) || !create_once(p)))
         return false;
     if (!store_filed(p, !found))
         return false;

@@ -31,6 +31,9 @@ struct ticket_seen {
 };
 
 struct tracker {
+    /* find asks an index alone, which may be so far behind: an attempt to create a ticket whose
+     * answer was lost is not repeated before. 0: find sees all there is. */
+    int64_t index_lag_ms;
     /* The project is there and the token may see it. */
     bool (*probe)(struct sending *s, struct outcome *out);
     /* The ticket with that marker. since_us > 0: an attempt to create it began then and may have

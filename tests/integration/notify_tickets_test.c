@@ -267,6 +267,66 @@ static void a_lost_answer_files_no_second_ticket_in_tapd(void **state)
     lose_each_way(*state, &trackers[3]);
 }
 
+/* Jira has nothing to ask but its index, which may be minutes behind. */
+static void jira_s_index_may_be_minutes_behind(void **state)
+{
+    struct notify_fixture *f = *state;
+    struct ticket_want w = want("body");
+
+    notify_tracker(f, "jira");
+    services_post(&f->services, "/_/set", "{\"search_lags\":true}");
+    services_post(&f->services, "/_/fault", "{\"match\":\"%s\",\"mode\":\"act_cut\",\"times\":1}",
+                  trackers[2].create);
+    notify_want(f, &w);
+    for (int i = 0; i < 9; i++) { /* it was filed, its search finds nothing */
+        notify_send(f);
+        assert_int_equal(services_tickets(&f->services, "jira"), 1);
+        notify_pass(f, 60);
+    }
+    assert_int_equal(pg_i64(f->conninfo,
+                            "SELECT count(*) FROM delivery WHERE state = 'pending' AND "
+                            "last_error LIKE '%%may have worked%%'"),
+                     1);
+    services_post(&f->services, "/_/set", "{\"search_lags\":false}");
+    notify_settle(f);
+    assert_int_equal(services_tickets(&f->services, "jira"), 1);
+    assert_int_equal(pg_i64(f->conninfo, "SELECT count(*) FROM ticket WHERE state = 'open' AND "
+                                         "external_id = 'GAME-1'"),
+                     1);
+}
+
+/* An attempt that was lost on the way, or refused, is repeated all the same. */
+static void jira_s_index_that_stays_silent_is_believed_in_the_end(void **state)
+{
+    struct notify_fixture *f = *state;
+    struct ticket_want w = want("body");
+
+    notify_tracker(f, "jira");
+    services_post(&f->services, "/_/set", "{\"search_lags\":true}");
+    services_post(&f->services, "/_/fault", "{\"match\":\"%s\",\"mode\":\"cut\",\"times\":1}",
+                  trackers[2].create);
+    notify_want(f, &w);
+    notify_send(f);
+    notify_pass(f, 120);
+    notify_send(f);
+    assert_int_equal(services_tickets(&f->services, "jira"), 0);
+    notify_settle(f);
+    assert_int_equal(services_tickets(&f->services, "jira"), 1);
+
+    /* a refusal is no doubt: nothing to wait for */
+    services_post(&f->services, "/_/fault",
+                  "{\"match\":\"%s\",\"mode\":\"status\",\"status\":429,\"times\":1}",
+                  trackers[2].create);
+    w.key = "another";
+    notify_want(f, &w);
+    notify_send(f);
+    assert_int_equal(pg_i64(f->conninfo, "SELECT count(*) FROM ticket WHERE key = 'another' AND "
+                                         "create_tried_at IS NULL"),
+                     1);
+    notify_settle(f);
+    assert_int_equal(services_tickets(&f->services, "jira"), 2);
+}
+
 /* The tracker takes the ticket and then says nothing, for ever. */
 static void a_tracker_that_hangs_after_it_filed_gets_no_second_ticket(void **state)
 {
@@ -618,6 +678,8 @@ int main(void)
         T(a_lost_answer_files_no_second_ticket_in_github),
         T(a_lost_answer_files_no_second_ticket_in_jira),
         T(a_lost_answer_files_no_second_ticket_in_tapd),
+        T(jira_s_index_may_be_minutes_behind),
+        T(jira_s_index_that_stays_silent_is_believed_in_the_end),
         T(a_tracker_that_hangs_after_it_filed_gets_no_second_ticket),
         T(a_comment_whose_answer_was_lost_is_said_once),
         T(a_reopening_whose_answer_was_lost_is_not_repeated_after_a_person_closed),
