@@ -23,6 +23,7 @@ interface Rules {
     depth: number;
     unknown_percent: number;
     min_rate_ppm: number;
+    kin: { enabled: boolean };
     tickets: { enabled: boolean; top: number };
     version: number;
 }
@@ -132,6 +133,7 @@ function Form({ of, done }: { of: Rules; done: () => void }) {
         depth,
         unknown_percent: of.unknown_percent,
         min_rate_ppm: Math.round(rate * 10000),
+        kin: of.kin,
         tickets: { enabled: file, top },
     });
     const run = async (what: () => Promise<void>) => {
