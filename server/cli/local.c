@@ -195,13 +195,16 @@ static json_t *self_report(const struct session *s)
 {
     const struct part_self_report *r =
         s->n_self_reports ? &s->self_reports[s->n_self_reports - 1] : NULL;
-    json_t *o, *off;
+    json_t *o, *off, *collectors;
 
     if (!r)
         return json_null();
     o = json_object();
     off = json_array();
+    collectors = json_array();
     set_i64(o, "cpu_us", (int64_t)r->cpu_us);
+    set_i64(o, "memory_bytes", (int64_t)r->memory_bytes);
+    set_i64(o, "wakeups", (int64_t)r->wakeups);
     set_i64(o, "bytes_written", (int64_t)r->bytes_written);
     set_i64(o, "dropped_frames", (int64_t)r->dropped_frames);
     set_i64(o, "dropped_samples", (int64_t)r->dropped_samples);
@@ -209,6 +212,12 @@ static json_t *self_report(const struct session *s)
         json_array_append_new(
             off, json_pack("{s:s, s:s}", "name", r->off[i].name, "reason", r->off[i].reason));
     json_object_set_new(o, "collectors_off", off);
+    for (size_t i = 0; i < r->n_cost; i++)
+        json_array_append_new(collectors, json_pack("{s:s, s:I, s:I, s:I}", "name", r->cost[i].name,
+                                                    "looks", (json_int_t)r->cost[i].looks, "us",
+                                                    (json_int_t)r->cost[i].us, "max_us",
+                                                    (json_int_t)r->cost[i].max_us));
+    json_object_set_new(o, "collectors", collectors);
     return o;
 }
 

@@ -193,6 +193,21 @@ static void print_hardware(const struct term *t, const json_t *s)
     fprintf(t->out, "throttled %.1f s\n", ms(s, "throttled_us") / 1000);
 }
 
+/* The time that each collector's looks at the hardware took. */
+static void print_collectors(const struct term *t, const json_t *report)
+{
+    const json_t *cost = json_object_get(report, "collectors");
+
+    for (size_t i = 0; i < json_array_size(cost); i++) {
+        const json_t *c = json_array_get(cost, i);
+
+        fact(t, "");
+        term_cell(t, string(c, "name"), NAME_COLUMNS);
+        fprintf(t->out, "%lld looks · %.1f ms · at most %.1f ms\n", (long long)number(c, "looks"),
+                (double)number(c, "us") / 1000, (double)number(c, "max_us") / 1000);
+    }
+}
+
 /* What the SDK itself cost, and could not do. */
 static void print_sdk(const struct term *t, const json_t *s)
 {
@@ -206,6 +221,7 @@ static void print_sdk(const struct term *t, const json_t *s)
         t->out, "%.1f s CPU · %lld KB written · %lld frames and %lld samples dropped\n",
         (double)number(report, "cpu_us") / 1e6, (long long)(number(report, "bytes_written") / 1024),
         (long long)number(report, "dropped_frames"), (long long)number(report, "dropped_samples"));
+    print_collectors(t, report);
     for (size_t i = 0; i < json_array_size(off); i++) {
         fact(t, "");
         fputs("switched off: ", t->out);
