@@ -1,7 +1,8 @@
 /*
  * What builds are compared by is a function of the set of uploads, the tiers of the device models
  * and the frozen expectations: whatever the order of parts, replays, late parts and late changes of
- * tiers, rows of metrics, installs and map squares are what a plain sum over the raw uploads gives.
+ * tiers, rows of metrics, frame times, installs and map squares are what a plain sum over the raw
+ * uploads gives.
  */
 #include "base/digest.h"
 #include "profile/contribution.h"
@@ -298,7 +299,8 @@ static void read_pasts(PGconn *conn, struct tallies *out, struct arena *mem)
 }
 
 struct truth {
-    struct tallies cells, pasts, rows, seen; /* seen: installs of a slice */
+    struct tallies cells, pasts, rows, seen, /* seen: installs of a slice */
+        whole; /* frame times and map squares, by build, tier and scene */
     int64_t frozen_us, base_from_us, build[2];
 };
 
@@ -394,6 +396,91 @@ static void add_slice(struct truth *t, const struct raw *s, int64_t shard, unsig
     seen->installs = 1;
 }
 
+/* Columns of frame_rollup in their order, then two linear sums over the sketch. */
+static void add_frames(struct tally *to, const int64_t *column, size_t n, const struct sketch *s)
+{
+    int64_t *sum = to->sum[0];
+
+    assert_true(n + 2 <= sizeof to->sum / sizeof **to->sum);
+    for (size_t i = 0; i < n; i++)
+        sum[i] += column[i];
+    for (unsigned k = 0; k < SKETCH_BUCKETS; k++) {
+        sum[n] += s->count[k] * (k + 1);
+        sum[n + 1] += s->count[k] * (k + 1) * (k + 1);
+    }
+}
+
+static void add_square(struct tally *to, int64_t x, int64_t y, const int64_t sums[4])
+{
+    for (size_t i = 0; i < 4; i++)
+        to->sum[0][i] += sums[i];
+    to->sum[0][4] += sums[0] * (x * 1009 + y);
+    to->sum[0][5] += sums[0] * x * x;
+}
+
+static void add_whole(struct truth *t, const struct raw *s, unsigned which,
+                      const struct contribution *c)
+{
+    long long build = (long long)t->build[which], tier = (long long)s->tier;
+
+    for (size_t i = 0; i < c->n_slices; i++) {
+        const struct rollup_delta *d = &c->slices[i];
+#define X(name) d->name,
+        const int64_t column[] = {ROLLUP_COLUMNS(X)};
+#undef X
+
+        add_frames(find(&t->whole, "frames %lld %lld %s", build, tier, d->scene), column,
+                   sizeof column / sizeof *column, &d->sketch);
+    }
+    for (size_t i = 0; i < c->n_cells; i++) {
+        const struct map_cell *m = &c->cells[i];
+
+        add_square(
+            find(&t->whole, "map %lld %lld %lld %s", build, tier, (long long)m->level, m->scene),
+            m->x, m->y, (int64_t[]){m->visits, m->janky_visits, m->jank_ms, m->dwell_ms});
+    }
+}
+
+static int64_t at(PGresult *res, int row, int column)
+{
+    return strtoll(PQgetvalue(res, row, column), NULL, 10);
+}
+
+/* The same of what is stored. */
+static void read_whole(PGconn *conn, struct tallies *out)
+{
+#define X(name) ", " #name
+    PGresult *res = PQexec(conn, "SELECT build_id || ' ' || tier || ' ' || scene, "
+                                 "encode(sketch, 'hex')" ROLLUP_COLUMNS(X) " FROM frame_rollup");
+#undef X
+    struct err err;
+
+    assert_int_equal(PQresultStatus(res), PGRES_TUPLES_OK);
+    for (int i = 0; i < PQntuples(res); i++) {
+        int64_t column[64];
+        const char *hex = PQgetvalue(res, i, 1);
+        size_t n = (size_t)PQnfields(res) - 2, len = strlen(hex) / 2;
+        unsigned char bytes[8192];
+        struct sketch sketch = {0};
+
+        assert_true(n <= 64 && len <= sizeof bytes && from_hex(hex, len, bytes));
+        assert_true(sketch_read(bytes, len, 1, &sketch, &err));
+        for (size_t k = 0; k < n; k++)
+            column[k] = at(res, i, (int)k + 2);
+        add_frames(find(out, "frames %s", PQgetvalue(res, i, 0)), column, n, &sketch);
+    }
+    PQclear(res);
+    res = PQexec(conn,
+                 "SELECT build_id || ' ' || tier || ' ' || level || ' ' || scene, x, y, visits, "
+                 "janky_visits, jank_ms, dwell_ms FROM scene_cell");
+    assert_int_equal(PQresultStatus(res), PGRES_TUPLES_OK);
+    assert_true(PQntuples(res) > 0);
+    for (int i = 0; i < PQntuples(res); i++)
+        add_square(find(out, "map %s", PQgetvalue(res, i, 0)), at(res, i, 1), at(res, i, 2),
+                   (int64_t[]){at(res, i, 3), at(res, i, 4), at(res, i, 5), at(res, i, 6)});
+    PQclear(res);
+}
+
 static void add_raw(struct truth *t, const struct raw *s, struct arena *mem)
 {
     struct session session;
@@ -404,6 +491,7 @@ static void add_raw(struct truth *t, const struct raw *s, struct arena *mem)
     if (!session_merge(s->part, s->n, mem, &session, &err) ||
         !session_analyse(&session, mem, &result, &err) || !contribution_of(&result, mem, &c, &err))
         fail_msg("%s", err.text);
+    add_whole(t, s, session.header.version_code == 101, &c);
     for (size_t i = 0; i < c.n_rows; i++)
         add_slice(t, s, shard_of(1, s->id), session.header.version_code == 101, &c.rows[i]);
 }
@@ -509,8 +597,9 @@ static void assert_rows_are_plain_sums(const char *conninfo)
     PGconn *conn = PQconnectdb(conninfo);
     struct arena *mem = arena_new(256u << 20);
     struct raw *all = calloc(MAX_UPLOADS, sizeof *all);
-    struct truth t = {new_tallies(), new_tallies(), new_tallies(), new_tallies(), 0, 0, {0}};
-    struct tallies actual = new_tallies();
+    struct truth t = {
+        new_tallies(), new_tallies(), new_tallies(), new_tallies(), new_tallies(), 0, 0, {0}};
+    struct tallies actual = new_tallies(), whole = new_tallies();
     size_t n;
 
     assert_true(mem && all);
@@ -537,9 +626,13 @@ static void assert_rows_are_plain_sums(const char *conninfo)
     assert_true(t.rows.n > 30);
     assert_covered(&t.rows, &actual, "expected");
     assert_covered(&actual, &t.rows, "stored");
-    for (struct tallies *x = (struct tallies *)&t; x < (struct tallies *)&t + 4; x++)
+    read_whole(conn, &whole);
+    assert_covered(&t.whole, &whole, "expected");
+    assert_covered(&whole, &t.whole, "stored");
+    for (struct tallies *x = (struct tallies *)&t; x < (struct tallies *)&t + 5; x++)
         free(x->at);
     free(actual.at);
+    free(whole.at);
     free(all);
     arena_free(mem);
     PQfinish(conn);
