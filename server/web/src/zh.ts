@@ -740,7 +740,7 @@ const texts: Record<string, string> = {
     'n {n}': 'n {n}',
     'Adoption by day': '各天的采用情况',
     'Each build’s share of the sessions of a day, of its platform’s newest builds. Before a build has spread, who updates first is not who plays.': '每个版本占当天会话的比例，只算同一平台最新的版本。版本铺开之前，先更新的玩家并不代表全部玩家。',
-    'share of sessions, the last {n} days': '会话占比，最近 {n} 天',
+    'share of sessions': '会话占比',
     'No session in the last {n} days': '最近 {n} 天没有会话',
     'set; empty leaves it': '已设置；留空则不变',
     everything: '全部',

@@ -227,13 +227,15 @@ export default function FamilyPage({ id }: { id: string }) {
                     <Stat name={t('Last seen')} value={f.last_build?.version_name ?? '–'} n={<span data-volatile>{day(f.last_day)}</span>} />
                 </div>
                 <div class="grid2">
-                    <WhyCard why={f.why} />
+                    <div class="stack">
+                        <WhyCard why={f.why} />
+                        <ByHand f={f} done={data.again} />
+                    </div>
                     <div class="stack">
                         <Card title={t('Events by day')}>
                             <DayBars label={t('Events by day')} days={f.days.map((d) => ({ day: d.day, value: d.events }))} />
                         </Card>
                         <Verdicts id={f.id} />
-                        <ByHand f={f} done={data.again} />
                     </div>
                 </div>
                 <Breakdown f={f} />

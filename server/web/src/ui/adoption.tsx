@@ -53,14 +53,13 @@ function linesOf(builds: Build[], days: string[], chosen: number): Line[] {
     return rest.length ? [...lines, { name: t('others'), build: null, sessions: perDay(rest), colour: 'var(--faint)' }] : lines;
 }
 
-// Shares over days, one line a build; a gap where a day has no session. A single day is a dot.
+// Shares over days, one line a build; days without a session are passed over. A single day is a level line.
 function Curve({ line, rows, at }: { line: Line; rows: Row[]; at: number }) {
-    const x = (i: number) => (rows.length > 1 ? (i / (rows.length - 1)) * WIDTH : WIDTH / 2);
-    const points = rows.flatMap((r, i) => (r.total ? [`${x(i).toFixed(1)},${(HEIGHT * (1 - r.of[at] / r.total)).toFixed(1)}`] : []));
-    if (points.length === 1) {
-        const [cx, cy] = points[0].split(',');
-        return <circle cx={cx} cy={cy} r="5" fill={line.colour} />;
-    }
+    const y = (r: Row) => (HEIGHT * (1 - r.of[at] / r.total)).toFixed(1);
+    const points =
+        rows.length > 1
+            ? rows.flatMap((r, i) => (r.total ? [`${((i / (rows.length - 1)) * WIDTH).toFixed(1)},${y(r)}`] : []))
+            : [`0,${y(rows[0])}`, `${WIDTH},${y(rows[0])}`];
     return <polyline points={points.join(' ')} fill="none" stroke={line.colour} stroke-width={at ? 1.8 : 3} vector-effect="non-scaling-stroke" stroke-linejoin="round" />;
 }
 
@@ -121,7 +120,7 @@ export function Adoption({ build }: { build: number }) {
                     {t('Adoption by day')} <Tip text={t('Each build’s share of the sessions of a day, of its platform’s newest builds. Before a build has spread, who updates first is not who plays.')} />
                 </>
             }
-            note={rows.length ? t('share of sessions, the last {n} days', { n: rows.length }) : undefined}
+            note={t('share of sessions')}
             tools={rows.length ? <Csv name="adoption" columns={columns} rows={rows} /> : undefined}
         >
             <Loaded data={data} rows={3}>

@@ -230,6 +230,10 @@ function Frame() {
 
     useEffect(() => {
         document.title = `${place?.title() ?? ''}${id ? ` ${id.slice(0, 8)}` : ''} · Framewatch`;
+        // on a phone the names of the pages are a strip that scrolls
+        const strip = document.querySelector('nav.nav');
+        const here = strip?.querySelector<HTMLElement>('[aria-current]');
+        if (strip && here) strip.scrollLeft = here.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
     }, [path, place]);
     return (
         <>
