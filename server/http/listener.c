@@ -576,6 +576,14 @@ static unsigned port_of(int fd)
                                          : ((struct sockaddr_in *)&a)->sin_port);
 }
 
+static bool listens(int fd)
+{
+    int yes = 0;
+    socklen_t n = sizeof yes;
+
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &n) == 0 && yes;
+}
+
 bool listener_start(struct http_server *s, struct err *err)
 {
     const struct http_config *c = &s->config;
@@ -585,8 +593,8 @@ bool listener_start(struct http_server *s, struct err *err)
     s->listen_fd = c->listen_fd >= 0 ? c->listen_fd : listen_on(c->listen, err);
     if (s->listen_fd < 0)
         return false;
-    if (fcntl(s->listen_fd, F_SETFL, O_NONBLOCK) != 0)
-        return err_set(err, ERR_INVALID, "the socket to listen on: %s", strerror(errno));
+    if (!listens(s->listen_fd) || fcntl(s->listen_fd, F_SETFL, O_NONBLOCK) != 0)
+        return err_field(err, ERR_INVALID, "listen", "the inherited descriptor does not listen");
     s->port = port_of(s->listen_fd);
     s->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |

@@ -860,6 +860,14 @@ static int run_server(struct server *s, const char *const *args)
     if (pid == 0) {
         freopen("/dev/null", "w", stdout);
         freopen("/dev/null", "w", stderr);
+        if (s->listen_fd) {
+            char own[16];
+
+            snprintf(own, sizeof own, "%d", (int)getpid());
+            setenv("LISTEN_PID", own, 1);
+            setenv("LISTEN_FDS", "1", 1);
+            dup2(s->listen_fd, 3);
+        }
         alarm(SERVER_PATIENCE_MS / 1000); /* one that takes what it should refuse serves on */
         execv(s->binary, argv);
         _exit(127);
@@ -922,6 +930,22 @@ static void a_cache_folder_that_takes_no_files_is_told_at_start(void **state)
         assert_int_equal(run_server(s, (const char *const[]){secret, db, "--listen=127.0.0.1:0",
                                                              wrong[i], NULL}),
                          1);
+}
+
+static void an_inherited_descriptor_that_does_not_listen_is_refused(void **state)
+{
+    struct server *s = *state;
+    char db[PG_CONNINFO_BYTES + 8], secret[128];
+    int not_listening[] = {socket(AF_INET, SOCK_STREAM, 0), dup(STDIN_FILENO)};
+
+    snprintf(secret, sizeof secret, "--secret-file=%s", s->secret_file);
+    snprintf(db, sizeof db, "--db=%s", s->conninfo);
+    for (size_t i = 0; i < 2; i++) {
+        s->listen_fd = not_listening[i];
+        assert_int_equal(run_server(s, (const char *const[]){secret, db, NULL}), 1);
+        close(not_listening[i]);
+    }
+    s->listen_fd = 0;
 }
 
 static void a_secret_that_others_may_read_is_refused(void **state)
@@ -1035,6 +1059,7 @@ int main(void)
         T(a_wrong_command_line_is_told_before_anything_starts),
         T(an_address_nobody_can_reach_is_refused),
         T(a_cache_folder_that_takes_no_files_is_told_at_start),
+        T(an_inherited_descriptor_that_does_not_listen_is_refused),
         T(a_secret_that_others_may_read_is_refused),
         T(an_outage_of_the_database_is_not_told_with_every_request),
         T(another_schema_is_refused),
