@@ -142,6 +142,7 @@ stage_clients() {
     [ -x build/dev/server/framewatchd ] || build dev || return
     counted 'clients of the server' tests/e2e/clients.sh build/dev
     counted 'late symbols' tests/e2e/symbols.sh build/dev
+    counted 'symbols beside llvm-symbolizer' tests/symbols/differential.sh build/dev/server/framewatch 20000 build/symbols
     counted 'the right alert' tests/e2e/alerts.sh build/dev
     one 'reports read no more rows' tests/bench/report_rows.sh build/dev 10000 100000
     counted 'SDK on arm64' tests/sdk-arm64/run.sh build/dev/server/framewatch build/sdk-arm64

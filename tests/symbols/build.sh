@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the debug files that differential.sh compares over.
 #   tests/symbols/build.sh OUT [DEPTH]
-# DEPTH: of the deepest calls inlined in inline.cpp, 12; each more doubles its compilers' time.
+# DEPTH: of the deepest calls inlined in inline.cpp, 12; each more doubles its compilers' time, up to 8 it has fewer types.
 # Each line of OUT/list is: FILE ARCH ORACLE-VERSION, where ORACLE-VERSION is that of the
 # llvm-symbolizer that reads it (14's reads DWARF 5 Mach-O wrongly). A recipe whose tools are not
 # installed is left out and said.
@@ -32,7 +32,10 @@ elf_cpp() { # NAME ORACLE COMPILER FLAGS...
     shift 3
     want "$name" "$cxx" || return 0
     have "llvm-symbolizer-$oracle" || { listed "$name" x86_64 "$oracle"; return 0; } # do not compile for nothing
-    [ -e "$name" ] || "$cxx" -std=c++17 "-DDEEPEST=$deepest" "$@" "$src/inline.cpp" -o "$name" -pie -Wl,--build-id=sha1
+    if [ ! -e "$name" ]; then # as many at once as there are cores; one that fails is missing where it is compared
+        [ "$(jobs -rp | wc -l)" -lt "$(nproc)" ] || wait -n || true
+        "$cxx" -std=c++17 "-DDEEPEST=$deepest" "$@" "$src/inline.cpp" -o "$name" -pie -Wl,--build-id=sha1 &
+    fi
     listed "$name" x86_64 "$oracle"
 }
 elf_cpp gcc-dwarf2 14 g++ -O2 -gdwarf-2 -gstrict-dwarf
@@ -49,6 +52,8 @@ elf_cpp clang14-gc 14 clang++-14 -O2 -gdwarf-4 -ffunction-sections -fuse-ld=lld-
 elf_cpp clang19-lto 19 clang++-19 -O2 -gdwarf-5 -flto -fuse-ld=lld-19
 elf_cpp gcc-lto 19 g++ -O2 -gdwarf-5 -flto
 elf_cpp clang14-lines-only 14 clang++-14 -O2 -gline-tables-only
+elf_cpp gcc-exported 14 g++ -O2 -gdwarf-4 -rdynamic
+wait
 
 derived() { # NAME FROM ORACLE COMMAND...: an ELF made of another
     local name=$1 from=$2 oracle=$3
@@ -62,7 +67,6 @@ derived zlib gcc-dwarf5 19 objcopy --compress-debug-sections=zlib gcc-dwarf5 zli
 derived zlib-gnu gcc-dwarf4 14 objcopy --compress-debug-sections=zlib-gnu gcc-dwarf4 zlib-gnu
 derived zstd clang19-dwarf5 19 llvm-objcopy-19 --compress-debug-sections=zstd clang19-dwarf5 zstd
 derived symtab-only gcc-dwarf4 14 objcopy --strip-debug gcc-dwarf4 symtab-only
-elf_cpp gcc-exported 14 g++ -O2 -gdwarf-4 -rdynamic
 derived dynsym-only gcc-exported 14 strip -o dynsym-only gcc-exported
 derived debug-half gcc-dwarf5 19 objcopy --only-keep-debug gcc-dwarf5 debug-half
 

@@ -152,7 +152,7 @@ def one(framewatch, path, arch, version, count, seed, verbose):
         theirs = image.theirs(count, False)
         stored, said = image.compare(ours, theirs, None, verbose)
         shown, more = image.compare(ours_shown, image.theirs(few, True), theirs, verbose)
-    except (subprocess.CalledProcessError, OSError, AssertionError, StopIteration) as e:
+    except (subprocess.CalledProcessError, OSError, AssertionError, StopIteration, ValueError) as e:
         stored, shown, said, more = collections.Counter(UNEXPLAINED=1), collections.Counter(), [], [f"--- {path} {arch}: {e!r}"]
     words = [os.path.basename(path), arch, str(sum(stored.values())), *sums(stored), "| for people", str(sum(shown.values())), *sums(shown)]
     return stored, shown, "\n".join([" ".join(words), *said, *more])

@@ -58,9 +58,11 @@ class World
     World()
     {
         parts["i"] = std::make_unique<Typed<int, 1>>(40);
+#if DEEPEST > 8
         parts["f"] = std::make_unique<Typed<float, 2>>(40);
         parts["d"] = std::make_unique<Typed<double, 3>>(40);
         parts["l"] = std::make_unique<Typed<long, 4>>(40);
+#endif
         struct Local {
             int weight;
             int operator()(int v) const { return Depth<6>::run(v) * weight; }
