@@ -569,7 +569,7 @@ static void print_result(struct result *r, const struct sim_options *o)
         print_share("told of the slowed slice alone", r->right, runs);
     print_share("told of another slice", r->wrong, runs);
     print_share("slices with the functions' levels", r->same, runs * SIM_SLICES);
-    print_share("models in a tier they were not of", r->misplaced, r->models);
+    print_share("models in another tier, or in none", r->misplaced, r->models);
     for (unsigned m = 0; m < SIM_METRICS; m++)
         printf("D of %-5s beside the functions': off by %.4f on average, at most %.4f\n",
                metric_keys[m], r->d_n[m] ? r->d[m] / r->d_n[m] : 0, r->most[m]);
