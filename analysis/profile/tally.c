@@ -278,6 +278,22 @@ static void add_crash(const struct session *s, const struct part_crash *c, struc
     out->n_lines++;
 }
 
+static void add_posted(const struct session *s, const struct tally_crash *c, struct arena *mem,
+                       struct tally *out)
+{
+    struct tally_line *line = &out->lines[out->n_lines++];
+
+    *line = (struct tally_line){.kind = TALLY_CRASH,
+                                .scene = scene_key(s, c->timed ? scene_at(s, c->t_us) : 0),
+                                .cause = "",
+                                .events = 1,
+                                .start_us = c->timed ? (int64_t)c->t_us : 0,
+                                .first = c->timed};
+    memcpy(line->hash, c->hash, sizeof line->hash);
+    if (c->timed)
+        last_steps(s, steps_until(s, c->t_us), mem, &line->steps);
+}
+
 static bool count_session(const struct session_result *r, struct arena *mem, struct tally *out,
                           struct err *err)
 {
@@ -294,24 +310,28 @@ static bool count_session(const struct session_result *r, struct arena *mem, str
     return true;
 }
 
-bool tally_of(const struct session *s, const struct session_result *r, tally_pick_fn *pick,
+bool tally_of(const struct session *s, const struct session_result *r,
+              const struct tally_crash *posted, size_t n_posted, tally_pick_fn *pick,
               struct arena *mem, struct tally *out, struct err *err)
 {
     bool *seen = arena_array(mem, s->n_scenes, sizeof *seen);
     size_t crashes = s->n_crashes < MAX_JANK_EVENTS ? s->n_crashes : MAX_JANK_EVENTS;
+    size_t more = n_posted < MAX_JANK_EVENTS - crashes ? n_posted : MAX_JANK_EVENTS - crashes;
     struct tally t = {.os = or_empty(s->header.os_version)};
 
     if (r->excluded) {
         *out = (struct tally){.os = ""};
         return true;
     }
-    t.lines = arena_array(mem, r->n_events + crashes, sizeof *t.lines);
+    t.lines = arena_array(mem, r->n_events + crashes + more, sizeof *t.lines);
     if (arena_full(mem))
         return out_of_memory(err);
     for (size_t i = 0; i < r->n_events; i++)
         add_jank(s, &r->events[i], seen, mem, &t);
     for (size_t i = 0; i < crashes; i++)
         add_crash(s, &s->crashes[i], mem, &t);
+    for (size_t i = 0; i < more; i++)
+        add_posted(s, &posted[i], mem, &t);
     if (arena_full(mem))
         return out_of_memory(err);
     join_lines(&t);

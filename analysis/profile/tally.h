@@ -5,7 +5,8 @@
  *
  * A jank counts under one of its samples' stacks, its representative: the sample that shares most
  * with the others, measured in frames from the root on that are equal; of equals the earliest. A
- * crash counts under its own stack. Janks and crashes without a stack count under none.
+ * crash counts under its own stack; so does one that another tool told of, of unknown time as at
+ * the session's beginning, without steps. Janks and crashes without a stack count under none.
  *
  * The session itself counts too, with its time in the foreground, whole and by scene: what rates
  * are of. One that is known by its Summary alone does not, as it could show no stack.
@@ -64,10 +65,18 @@ struct tally {
 /* Number of the sample whose stack stands for the jank; n_samples: none has a stack. */
 size_t tally_representative(const struct jank_event *e);
 
+struct tally_crash { /* told of by another tool than the SDK */
+    unsigned char hash[TALLY_HASH_BYTES];
+    bool timed;
+    uint64_t t_us; /* from session start, if timed */
+};
+
 /* Which of n steps ends the window of a session without janks: path_pick() of paths.h. */
 typedef size_t tally_pick_fn(const void *session_id, size_t len, const char *scene, size_t n);
 
-bool tally_of(const struct session *s, const struct session_result *r, tally_pick_fn *pick,
+/* Of the crashes, the session's own and then the posted ones, MAX_JANK_EVENTS count. */
+bool tally_of(const struct session *s, const struct session_result *r,
+              const struct tally_crash *posted, size_t n_posted, tally_pick_fn *pick,
               struct arena *mem, struct tally *out, struct err *err) MUST_CHECK;
 
 /* Stored form: versioned bytes, equal ones for equal tallies; nothing at all for an empty one. */

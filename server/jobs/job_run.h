@@ -39,6 +39,7 @@ enum job_outcome { JOB_DONE, JOB_REFUSED, JOB_LATER };
 
 bool part_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool finish_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
+bool posted_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool symbol_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool stacks_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;
 bool families_job(struct job_run *run, enum job_outcome *out, struct err *err) MUST_CHECK;

@@ -1,7 +1,7 @@
 #include "server/jobs/session_store.h"
 
-#include "profile/tally.h"
 #include "server/jobs/placement.h"
+#include "server/jobs/posted_crashes.h"
 #include "server/jobs/quarantine.h"
 #include "server/jobs/row_values.h"
 #include "server/jobs/session_detail.h"
@@ -251,17 +251,19 @@ static bool place(struct db *db, const struct session_change *c, const struct ro
 }
 
 /* What the counts of stacks are to hold of it from now on: nothing until it is final. */
-static bool tally_bytes(const struct session_change *c, struct arena *mem, struct bytes *out,
-                        struct err *err)
+static bool tally_bytes(struct db *db, const struct session_change *c, int64_t build_id,
+                        struct arena *mem, struct bytes *out, struct err *err)
 {
     static const unsigned char nothing[1];
+    struct posted_crashes posted;
     struct tally tally;
     struct buf text;
 
     *out = (struct bytes){nothing, 0};
     if (!c->final)
         return true;
-    if (!tally_of(&c->session, &c->result, path_pick, mem, &tally, err))
+    if (!posted_crashes_of(db, c->app, c->shard, c->id, build_id, mem, &posted, err) ||
+        !tally_of(&c->session, &c->result, posted.at, posted.n, path_pick, mem, &tally, err))
         return false;
     buf_init(&text, ROW_TEXT_CAP);
     tally_write(&tally, &text);
@@ -291,7 +293,7 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
     struct bytes tally;
     struct names names;
 
-    if (!contributions(c, mem, &sums, err) || !tally_bytes(c, mem, &tally, err) ||
+    if (!contributions(c, mem, &sums, err) ||
         !find_names(db, c->app, &c->session.header, mem, &names, err))
         return false;
 
@@ -301,6 +303,7 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
 
     return place(db, c, &is, mem, &sums, err) &&
            stack_rows_store(db, c->app, &c->session.header, is.build_id, stacks, err) &&
+           tally_bytes(db, c, is.build_id, mem, &tally, err) &&
            store_row(db, c, &is, sums.stored, tally, mem, err) &&
            session_events_store(db, c, is.day, is.build_id, mem, err) &&
            store_quarantine(db, c, is.day, err) && store_finish(db, c, is.day, err) &&

@@ -121,7 +121,8 @@ static bool run_kind(struct job_run *run, enum job_outcome *out, struct err *err
                  {"mapping", symbol_job},    {"stacks", stacks_job},     {"restack", stacks_job},
                  {"families", families_job}, {"remap", stacks_job},      {"expect", expect_job},
                  {"kin", kin_job},           {"verdicts", verdicts_job}, {"tickets", tickets_job},
-                 {"tiers", tiers_job},       {"alerts", alerts_job},     {"reports", reports_job}};
+                 {"tiers", tiers_job},       {"alerts", alerts_job},     {"reports", reports_job},
+                 {"posted", posted_job}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(run->job.kind, kinds[i].name) == 0)

@@ -1,12 +1,12 @@
 /*
  * worker: threads that claim jobs and run them, and one that keeps partitions and retention.
  *
- * Job kinds: 'part' analyses an uploaded file into its session, 'finish' closes an idle session;
- * 'symbols' and 'mapping' make look-up tables of an upload, 'stacks' reads new stacks with them,
- * 'restack' and 'remap' those that waited for one; 'families' counts stacks. Those of schedule.h
- * recur, one an app.
- * Any number of workers in any number of processes share one queue. Each thread has a connection of
- * its own. A lost database is waited for, never fatal. worker_start/stop/wake from any thread.
+ * Job kinds: 'part' analyses an uploaded file into its session, 'finish' closes an idle session,
+ * 'posted' counts one anew that a crash was posted to; 'symbols' and 'mapping' make look-up tables
+ * of an upload, 'stacks' reads new stacks with them, 'restack' and 'remap' those that waited for
+ * one; 'families' counts stacks. Those of schedule.h recur, one an app. Any number of workers in
+ * any number of processes share one queue. Each thread has a connection of its own. A lost database
+ * is waited for, never fatal. worker_start/stop/wake from any thread.
  */
 #pragma once
 #include "base/err.h"

@@ -1,8 +1,8 @@
 -- Keeps a posted crash with its session, on the session's day (today's while no part has arrived);
 -- posted before: nothing. Its stack goes among all stacks, to be read with symbols; with managed
--- frames it is of the session's build, if that is known.
+-- frames it is of the session's build, if that is known. A session that was counted is counted anew.
 WITH s AS (
-    SELECT day, build_id FROM session
+    SELECT day, build_id, state FROM session
     WHERE shard = $1::integer AND session_id = $2::uuid AND app_id = $4::integer),
 new AS (
     SELECT $8::jsonb AS stack,
@@ -32,7 +32,15 @@ read_it AS (
     INSERT INTO job (kind, shard, ref, app_id, day)
     SELECT 'stacks', $4::integer * 64, gen_random_uuid(), $4::integer,
            (now() AT TIME ZONE 'UTC')::date
-    WHERE EXISTS (SELECT FROM added))
+    WHERE EXISTS (SELECT FROM added)),
+count_it AS (
+    INSERT INTO job AS j (kind, shard, ref, app_id, day)
+    SELECT 'posted', $1::integer, $2::uuid, $4::integer, s.day
+    FROM s, hashed
+    WHERE s.state = 'final' AND hashed.hash IS NOT NULL
+    ON CONFLICT (kind, shard, ref) DO UPDATE
+    SET state = 'ready', attempts = 0, run_after = now()
+    WHERE j.state = 'dead')
 INSERT INTO crash (day, shard, session_id, crash_id, app_id, source, t_us, signal, reason, stack,
                    stack_hash)
 SELECT coalesce((SELECT day FROM s), (now() AT TIME ZONE 'UTC')::date), $1::integer, $2::uuid,

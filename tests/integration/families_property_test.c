@@ -1,10 +1,12 @@
 /*
- * The central property of families: what is counted is a function of the set of uploads, and which
- * family it counts under one of rules and edits in force besides. Whatever the order of arrival,
- * however often a file comes again, whatever rules and merges came and went meanwhile, whenever
- * symbols came: the rows are those of a clean run. And at every moment the counts of families are
- * the sums over their stacks.
+ * The central property of families: what is counted is a function of the set of uploads and posted
+ * crashes, and which family it counts under one of rules and edits in force besides. Whatever the
+ * order of arrival, however often a file or a crash comes again, whatever rules and merges came and
+ * went meanwhile, whenever symbols came: the rows are those of a clean run. And at every moment the
+ * counts of families are the sums over their stacks.
  */
+#include "server/db/db.h"
+#include "server/jobs/session_load.h"
 #include "stacks/distinct.h"
 #include "support/job_fixture.h"
 #include "support/pg.h"
@@ -20,6 +22,7 @@
 #include <cmocka.h>
 
 #define UPLOADS 24
+#define POSTS 12
 #define SECOND UINT64_C(1000000)
 
 struct random {
@@ -128,6 +131,59 @@ static void free_uploads(void)
 {
     for (size_t i = 0; i < n_uploads; i++)
         free(bytes[i]);
+}
+
+/* Crashes that another tool posts
+ * ------------------------------------------------------------------
+ */
+
+static struct {
+    unsigned char session[16], id[16];
+    char stack[128];
+    int64_t t_us;
+    bool timed;
+} crash[POSTS];
+
+/* Native frames: the hash of a managed stack has the number of its build in it, which runs differ
+ * in.
+ */
+static void make_crashes(uint64_t seed)
+{
+    struct random r = {seed * 104729};
+
+    for (unsigned i = 0; i < POSTS; i++) {
+        struct session_builder *b = sb_new(seed * 100 + below(&r, 10));
+
+        memcpy(crash[i].session, b->session_id, 16);
+        sb_free(b);
+        for (int k = 0; k < 16; k++)
+            crash[i].id[k] = (unsigned char)next(&r);
+        crash[i].timed = below(&r, 4) > 0;
+        crash[i].t_us = below(&r, 4) * (int64_t)SECOND;
+        snprintf(crash[i].stack, sizeof crash[i].stack,
+                 "[{\"module\":\"libgame.so\",\"debug_id\":\"a1b2\",\"offset\":\"0x%x\"}]",
+                 1 + below(&r, 3));
+    }
+}
+
+/* As the API does. */
+static void post_crash(const char *conninfo, unsigned i)
+{
+    struct err err = {0};
+    struct db *db = db_open(conninfo, &err);
+    const struct db_arg shard = db_i64(shard_of(1, crash[i].session));
+    const struct db_arg session = db_uuid(crash[i].session);
+
+    if (!db || !db_begin(db, &err) ||
+        !db_exec(db, Q_SESSION_POST_LOCK, DB_ARGS(shard, session), &err) ||
+        !db_exec(db, Q_CRASH_POST,
+                 DB_ARGS(shard, session, db_uuid(crash[i].id), db_i64(1),
+                         crash[i].timed ? db_i64(crash[i].t_us) : db_null(), db_i64(6),
+                         db_text("SIGABRT"), db_text(crash[i].stack)),
+                 &err) ||
+        !db_exec(db, Q_CRASH_MARK_SESSION, DB_ARGS(shard, session), &err) || !db_commit(db, &err))
+        fail_msg("%s", err.text);
+    db_close(db);
 }
 
 /* Rules and edits, as the API writes them ---------------------------------------------------------
@@ -242,6 +298,8 @@ static char *clean_run(void)
     config = test_worker(db);
     for (size_t i = 0; i < n_uploads; i++)
         put_upload(db, &upload[i]);
+    for (unsigned i = 0; i < POSTS; i++)
+        post_crash(db, i);
     drain_all(&config);
     families_are_sums_of_their_stacks(db);
     sessions_are_counted_once(db);
@@ -283,6 +341,8 @@ static char *wild_run(struct random *r)
         put_upload(db, &upload[order[i]]);
         if (below(r, 4) == 0)
             put_upload(db, &upload[order[below(r, (unsigned)i + 1)]]);
+        if (below(r, 2))
+            post_crash(db, below(r, POSTS));
         if (below(r, 3))
             continue;
         drain(&config);
@@ -294,6 +354,9 @@ static char *wild_run(struct random *r)
         if (below(r, 3) == 0)
             read_differently(db, "World.enter", "World.leave");
     }
+    drain(&config);
+    for (unsigned i = 0; i < POSTS; i++)
+        post_crash(db, i);
     drain(&config);
     families_are_sums_of_their_stacks(db);
     read_differently(db, "World.leave", "World.enter");
@@ -328,6 +391,7 @@ static void any_order_replay_rule_edit_and_undo_give_the_same_counts(void **stat
         char *expected, *actual;
 
         make_uploads(seed);
+        make_crashes(seed);
         expected = clean_run();
         actual = wild_run(&r);
         assert_same(expected, actual, seed);

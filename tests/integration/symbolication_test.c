@@ -973,6 +973,30 @@ static void a_mapping_that_came_first_is_used_at_once(void **state)
     assert_retraced(api, session);
 }
 
+static void a_mapping_reads_a_crash_that_was_posted_before_its_session(void **state)
+{
+    struct api *api = *state;
+    char session[33];
+    const json_t *list, *crash;
+
+    name_mapping(api, 1, "1111111", 201);
+    assert_outcome(upload(api, 0, "mapping", mapping_one, sizeof mapping_one - 1), "stored", "");
+    api_post(api, 0, ROLE_INGEST, 201, "/v1/sessions/00000000000000000000000000000001/crashes",
+             "{\"reason\":\"x\",\"stack\":[{\"text\":\"a.a.a(SourceFile:2)\"},"
+             "{\"text\":\"android.os.Looper.loop(Looper.java:288)\"}]}");
+    drain(api);
+    play_managed(api, 1, 1, session);
+    assert_string_equal(session, "00000000000000000000000000000001");
+    drain(api);
+    list = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/families?kind=crash"), "items");
+    assert_int_equal(json_array_size(list), 1);
+    assert_int_equal(api_i64(json_array_get(list, 0), "events"), 1);
+    assert_non_null(strstr(api_text(json_array_get(list, 0), "title"), "Game.physics"));
+    list = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s", session), "crashes");
+    crash = json_array_get(json_object_get(json_array_get(list, 0), "symbols"), 0);
+    assert_string_equal(api_text(crash, "function"), "org.example.Game.physics");
+}
+
 static void another_mapping_under_a_known_id_is_refused(void **state)
 {
     struct api *api = *state;
@@ -1006,6 +1030,7 @@ int main(void)
         TEST(a_child_past_its_limits_is_killed_and_the_worker_goes_on),
         TEST(a_mapping_speaks_of_its_own_build_alone),
         TEST(a_mapping_that_came_first_is_used_at_once),
+        TEST(a_mapping_reads_a_crash_that_was_posted_before_its_session),
         TEST(another_mapping_under_a_known_id_is_refused),
         TEST(a_table_of_an_earlier_layout_is_made_again_from_its_upload),
         TEST(a_posted_crash_reads_with_symbols_too),

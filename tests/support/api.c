@@ -305,7 +305,7 @@ json_t *api_post(struct api *api, unsigned app, enum role role, int status, cons
 
 /* Sessions ------------------------------------------------------------------------------------ */
 
-static void analyse(struct api *api)
+void api_work(struct api *api)
 {
     struct worker_config config = worker_config_default(api->conninfo);
     struct worker_counts counts = {0};
@@ -334,7 +334,7 @@ void api_upload(struct api *api, unsigned app, struct session_builder *b, const 
                                     .content_type = "application/offset+octet-stream",
                                     .headers = {"Tus-Resumable: 1.0.0", length, metadata}});
     expect(api, 201, "/v1/uploads");
-    analyse(api);
+    api_work(api);
 }
 
 void api_play(struct api *api, unsigned app, uint64_t number, unsigned seconds, char id[33])

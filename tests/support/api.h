@@ -62,6 +62,8 @@ json_t *api_get(struct api *api, unsigned app, enum role role, int status, const
 json_t *api_post(struct api *api, unsigned app, enum role role, int status, const char *path,
                  const char *body);
 
+/* Has all jobs done that are due; none may fail. */
+void api_work(struct api *api);
 /* Sends the builder's part as an upload of that install and analyses all there is. */
 void api_upload(struct api *api, unsigned app, struct session_builder *b, const char *install);
 /* A session of `seconds` from sb_play(), with its end: number → id, as 32 hex digits. */

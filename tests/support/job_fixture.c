@@ -151,7 +151,9 @@ static const char *const dump_sql[] = {
     "SELECT 'jank ' || (to_jsonb(j) - 'build_id')::text || ' ' || b.version_name || ' ' || "
     "b.version_code AS r FROM jank_event j JOIN build b USING (build_id)",
     "SELECT 'stack ' || (to_jsonb(s) - '{first_seen,build_id}'::text[])::text AS r FROM stack s",
-    "SELECT 'crash ' || (to_jsonb(c) - 'received_at')::text AS r FROM crash c",
+    /* a posted one is kept with the day that was known when it came */
+    "SELECT 'crash ' || (to_jsonb(c) - CASE c.source WHEN 'posted' THEN '{received_at,day}' "
+    "ELSE '{received_at}' END::text[])::text AS r FROM crash c",
     "SELECT 'feedback ' || (to_jsonb(f) - 'received_at')::text AS r FROM feedback f",
     "SELECT 'frames ' || (to_jsonb(f) - 'build_id')::text || ' ' || b.version_name || ' ' || "
     "b.version_code AS r FROM frame_rollup f JOIN build b USING (build_id) "

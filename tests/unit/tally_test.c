@@ -23,7 +23,7 @@ static struct tally tally_of_all(struct analysed *a)
     struct err err = {0};
 
     analysed_run(a);
-    if (!tally_of(&a->session, &a->result, last_one, a->mem, &t, &err))
+    if (!tally_of(&a->session, &a->result, NULL, 0, last_one, a->mem, &t, &err))
         fail_msg("%s", err.text);
     return t;
 }
@@ -145,6 +145,60 @@ static void a_crash_counts_under_its_own_stack(void **state)
     assert_int_equal(t.lines[1].kind, TALLY_CRASH);
     assert_memory_equal(t.lines[0].hash, t.lines[1].hash, TALLY_HASH_BYTES);
     assert_int_equal(t.lines[1].jank_us, 0);
+}
+
+static void posted_crashes_count_with_their_scene_and_untimed_ones_without(void **state)
+{
+    struct fixture *f = *state;
+    const struct tally_crash posted[] = {
+        {.hash = {1}, .timed = true, .t_us = 3000000},
+        {.hash = {1}, .timed = true, .t_us = 4000000},
+        {.hash = {1}},
+        {.hash = {2}, .timed = true, .t_us = 500000},
+    };
+    struct err err = {0};
+    struct tally t;
+
+    sb_scene(f->b, 1000000, "battle", "frost");
+    sb_step(f->b, 2000000, "buy");
+    sb_end(f->b, sb_steady(f->b, 0, 300, 16667), END_STOPPED);
+    analysed_add(&f->a, f->b);
+    analysed_run(&f->a);
+    assert_true(tally_of(&f->a.session, &f->a.result, posted, 4, last_one, f->a.mem, &t, &err));
+    assert_int_equal(t.n_lines, 3);
+    for (size_t i = 0; i < t.n_lines; i++)
+        assert_int_equal(t.lines[i].kind, TALLY_CRASH);
+    assert_string_equal(t.lines[0].scene, "");
+    assert_int_equal(t.lines[0].events, 1);
+    assert_int_equal(t.lines[0].start_us, 0);
+    assert_false(t.lines[0].first);
+    assert_string_equal(t.lines[1].scene, "battle/frost");
+    assert_int_equal(t.lines[1].events, 2);
+    assert_int_equal(t.lines[1].start_us, 3000000);
+    assert_int_equal(t.lines[1].steps.n, 1);
+    assert_string_equal(t.lines[2].scene, "");
+    assert_int_equal(t.lines[2].hash[0], 2);
+    assert_true(t.lines[2].first);
+    assert_int_equal(t.lines[2].steps.n, 0);
+}
+
+static void posted_crashes_past_the_limit_are_left_out(void **state)
+{
+    struct fixture *f = *state;
+    struct tally_crash *many = calloc(MAX_JANK_EVENTS + 1, sizeof *many);
+    struct err err = {0};
+    struct tally t;
+
+    assert_non_null(many);
+    sb_crash(f->b, 1000000, 11, "SIGSEGV", sb_text_stack(f->b, "main", "load", "tick", NULL));
+    sb_end(f->b, sb_steady(f->b, 0, 300, 16667), END_RECOVERED);
+    analysed_add(&f->a, f->b);
+    analysed_run(&f->a);
+    assert_true(tally_of(&f->a.session, &f->a.result, many, MAX_JANK_EVENTS + 1, last_one, f->a.mem,
+                         &t, &err));
+    assert_int_equal(t.n_lines, 2);
+    assert_int_equal(t.lines[0].events + t.lines[1].events, MAX_JANK_EVENTS);
+    free(many);
 }
 
 static void the_steps_are_those_before_the_first_jank_of_a_scene(void **state)
@@ -303,6 +357,8 @@ int main(void)
         T(a_jank_counts_under_the_sample_that_shares_most),
         T(a_jank_without_a_stack_counts_under_none),
         T(a_crash_counts_under_its_own_stack),
+        T(posted_crashes_count_with_their_scene_and_untimed_ones_without),
+        T(posted_crashes_past_the_limit_are_left_out),
         T(the_steps_are_those_before_the_first_jank_of_a_scene),
         T(a_session_without_janks_gives_a_window_of_each_scene),
         T(an_excluded_session_counts_nowhere),
