@@ -13,7 +13,7 @@ export const janksOf = (s: { janks_minor: number; janks_normal: number; janks_se
 
 export function Facts({ s }: { s: Session }) {
     const d = s.device;
-    const clusters = d.clusters?.map((c) => `${c.cores}×${(c.max_khz / 1e6).toFixed(1)}`).join(' + ');
+    const clusters = d.clusters?.map((c) => (c.max_khz ? `${c.cores}×${(c.max_khz / 1e6).toFixed(1)}` : `${c.cores}`)).join(' + ');
     return (
         <div class="chips">
             <Chip name={t('Version')}>
