@@ -56,24 +56,6 @@ bool distinct_add(struct distinct *d, uint32_t cell, int32_t by, struct err *err
     return true;
 }
 
-static bool make_levels(struct distinct *into, const struct distinct *like, struct err *err)
-{
-    for (unsigned l = 0; l < DISTINCT_LEVELS; l++)
-        if (like->level[l] && !level_at(into, l))
-            return err_set(err, ERR_TOO_BIG, "out of memory for a distinct count");
-    return true;
-}
-
-bool distinct_merge(struct distinct *into, const struct distinct *from, int sign, struct err *err)
-{
-    if (!make_levels(into, from, err))
-        return false;
-    for (unsigned l = 0; l < DISTINCT_LEVELS; l++)
-        for (unsigned b = 0; from->level[l] && b < DISTINCT_BUCKETS; b++)
-            count(&into->level[l][b], from->level[l][b], sign);
-    return true;
-}
-
 /* Estimate ----------------------------------------------------------------------------------------
  * Cells of level l are met with probability p_l = 2^-(l+1) / m (the last level: twice that), so of
  * n ids, taken as Poisson, a cell stays empty with exp(-n p_l). With c_l of m cells met, n is where

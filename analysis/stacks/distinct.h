@@ -29,8 +29,6 @@ void distinct_init(struct distinct *d, struct arena *mem);
  * contribution is this number: store it, add it, take it back. */
 uint32_t distinct_cell(const void *id, size_t len);
 bool distinct_add(struct distinct *d, uint32_t cell, int32_t by, struct err *err) MUST_CHECK;
-bool distinct_merge(struct distinct *into, const struct distinct *from, int sign,
-                    struct err *err) MUST_CHECK;
 /* Cells above 0 count. Exact for 0 and 1. */
 double distinct_estimate(const struct distinct *d);
 

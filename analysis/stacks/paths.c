@@ -77,10 +77,8 @@ static void count_window(struct paths *p, enum path_end end, uint32_t scene, con
 
         for (size_t k = from; k < n && k < from + PATH_NGRAM_MAX; k++) {
             node = longer(p, node, steps[k]);
-            if (node == TRIE_NONE) {
-                p->dropped += sign < 0 ? UINT64_MAX : 1;
+            if (node == TRIE_NONE)
                 break;
-            }
             if (first_sight(&w, node))
                 trie_count(p->table, node, end, sign);
         }
@@ -114,12 +112,4 @@ size_t path_pick(const void *session_id, size_t len, const char *scene, size_t n
     for (int i = 0; i < 8; i++)
         v = v << 8 | sum[i];
     return n ? (size_t)(v % n) : 0;
-}
-
-bool paths_merge(struct paths *into, const struct paths *from, int sign, struct err *err)
-{
-    if (!trie_merge(into->table, from->table, sign, err))
-        return false;
-    into->dropped += sign < 0 ? 0 - from->dropped : from->dropped;
-    return true;
 }

@@ -2,7 +2,7 @@
  * paths: which ways through the game lead to janks. A window is the last PATH_WINDOW steps of a
  * session up to a moment in a scene. Windows that end in a jank are compared with windows of
  * sessions without janks, ended in the same scene at a step that path_pick() chose. Within a window
- * an n-gram counts once, so counts are windows, and tables merge by addition.
+ * an n-gram counts once, so counts are windows, in any order.
  *
  * One window a session and scene, else windows are no longer independent: of a session with several
  * janks in a scene the first counts (docs/families.md says why).
@@ -24,7 +24,7 @@
 #define PATH_NGRAM_MAX 5
 #define PATH_SUPPORT_MIN 5
 #define PATH_STEP_MAX 128        /* bytes of a step's name; longer are cut */
-#define PATH_NGRAMS_MAX 1000000u /* of one table; further new ones are dropped and counted */
+#define PATH_NGRAMS_MAX 1000000u /* of one table; further new ones are left out */
 
 struct paths; /* heap; paths_free() */
 struct paths *paths_new(size_t cap);
@@ -38,12 +38,6 @@ bool paths_add(struct paths *p, enum path_end end, const char *scene, const char
 /* Which of n steps ends the window of a session without janks: even over them, from its id alone.
  */
 size_t path_pick(const void *session_id, size_t len, const char *scene, size_t n);
-
-bool paths_merge(struct paths *into, const struct paths *from, int sign,
-                 struct err *err) MUST_CHECK;
-void paths_write(const struct paths *p, struct buf *out); /* equal tables: equal bytes */
-bool paths_read(const void *bytes, size_t n, int sign, struct paths *into,
-                struct err *err) MUST_CHECK; /* adds */
 
 struct path_rank {
     const char *const *steps; /* in order of time */

@@ -10,5 +10,4 @@
 struct paths {
     struct trie *table;
     size_t cap;
-    uint64_t dropped;
 };

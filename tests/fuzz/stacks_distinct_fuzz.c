@@ -1,5 +1,4 @@
 #include "stacks/distinct.h"
-#include "stacks/paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,31 +21,6 @@ static void same(const struct buf *a, const struct buf *b)
 {
     HOLDS(!buf_ok(a) || !buf_ok(b) ||
           (a->len == b->len && (!a->len || memcmp(a->at, b->at, a->len) == 0)));
-}
-
-static void try_paths(const uint8_t *data, size_t size, struct arena *mem)
-{
-    struct paths *p = paths_new(CAP), *q = paths_new(CAP);
-    struct path_rank *list;
-    struct buf once, twice;
-    struct err err;
-    size_t n;
-
-    buf_init(&once, CAP);
-    buf_init(&twice, CAP);
-    if (p && q && paths_read(data, size, 1, p, &err)) {
-        paths_write(p, &once);
-        if (buf_ok(&once) && paths_read(once.at, once.len, 1, q, &err)) {
-            paths_write(q, &twice);
-            same(&once, &twice);
-        }
-        if (paths_rank(p, NULL, 10, mem, &list, &n, &err))
-            HOLDS(n <= 10);
-    }
-    buf_fini(&once);
-    buf_fini(&twice);
-    paths_free(p);
-    paths_free(q);
 }
 
 static void try_distinct(const uint8_t *data, size_t size, struct arena *mem)
@@ -74,10 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *mem = arena_new(CAP);
 
-    if (mem) {
-        try_paths(data, size, mem);
+    if (mem)
         try_distinct(data, size, mem);
-    }
     arena_free(mem);
     return 0;
 }
