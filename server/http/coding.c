@@ -12,6 +12,24 @@
 #define GZIP_WINDOW (15 + 16) /* 16: a gzip head and tail around the stream */
 #define GZIP_MEMORY 8
 
+/* Whether one of the parameters of a list's member, `len` bytes, is a weight of nothing: "q=0",
+ * "Q=0.", "q=0.000". */
+static bool weighs_nothing(const char *at, size_t len)
+{
+    const char *end = at + len;
+
+    while ((at = memchr(at, ';', (size_t)(end - at)))) {
+        at++;
+        at += strspn(at, " \t");
+        if (strncasecmp(at, "q=0", 3) == 0) {
+            at += 3;
+            at += strspn(at, ".0");
+            return *at < '1' || *at > '9';
+        }
+    }
+    return false;
+}
+
 bool coding_accepts(const char *list, const char *coding)
 {
     size_t n = strlen(coding);
@@ -20,14 +38,9 @@ bool coding_accepts(const char *list, const char *coding)
         at += strspn(at, " \t,");
 
         size_t len = strcspn(at, ",");
-        bool same = strncasecmp(at, coding, n) == 0 && strchr(" \t;,", at[n]);
 
-        if (same) {
-            const char *q = memmem(at, len, "q=0", 3);
-
-            /* "q=0", "q=0." and "q=0.000" refuse it */
-            return !q || q[3 + strspn(q + 3, ".0")] >= '1';
-        }
+        if (strncasecmp(at, coding, n) == 0 && strchr(" \t;,", at[n]))
+            return !weighs_nothing(at, len);
         at += len;
     }
     return false;

@@ -94,6 +94,22 @@ static void who_accepts_nothing_gets_it_plain_but_is_told_that_it_varies(void **
     }
 }
 
+static void a_weight_of_nothing_refuses_however_it_is_written(void **state)
+{
+    static const char *const refused[] = {"gzip;q=0",   "gzip ; q=0.",       "gzip;Q=0",
+                                          "GZIP;Q=0.0", "gzip;q=0.0;x=1",    "gzip;x=1;q=0.000",
+                                          "gzip;q=0,*", "br, gzip;\tq=0;q=1"};
+    static const char *const taken[] = {"gzip",           "gzip;q=0.001",     "gzip;q=0.01;x=0",
+                                        "x;q=0, gzip",    "gzip, zstd;q=0",   "gzip;Q=1;x=\"q=0\"",
+                                        "gzip;quality=0", "\t gzip ;q=0.900", ",,gzip;;q=1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        assert_false(coding_accepts(refused[i], "gzip"));
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        assert_true(coding_accepts(taken[i], "gzip"));
+}
+
 static void what_does_not_shrink_stays_plain(void **state)
 {
     static unsigned char noise[4096];
@@ -164,6 +180,7 @@ int main(void)
         cmocka_unit_test(zstd_gives_back_what_went_in),
         cmocka_unit_test(gzip_gives_back_what_went_in),
         cmocka_unit_test(who_accepts_nothing_gets_it_plain_but_is_told_that_it_varies),
+        cmocka_unit_test(a_weight_of_nothing_refuses_however_it_is_written),
         cmocka_unit_test(what_does_not_shrink_stays_plain),
         cmocka_unit_test(short_answers_errors_secrets_and_tagged_ones_are_left_alone),
         cmocka_unit_test(a_private_answer_may_be_coded),
