@@ -49,6 +49,9 @@ bool login_post(struct req *r, struct err *err)
     struct login login = {.end_s = time(NULL) + r->ctx->login_s};
     struct name_row app;
 
+    /* A copy of a cookie must not make logins that outlive it. */
+    if (!headers_find(r->headers, "Authorization"))
+        return err_field(err, ERR_UNAUTHORIZED, "Authorization", "a login is made of a key");
     if (!req_query_only(r, names, err) ||
         !db_one(r->db, Q_APP_NAME, DB_ARGS(db_i64(r->who.app)), &name_map, r->mem, &app, err))
         return false;

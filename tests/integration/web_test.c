@@ -185,6 +185,19 @@ static void a_cookie_copied_before_the_logout_opens_nothing_on_any_server(void *
     assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM logout"), 1);
 }
 
+static void a_login_makes_no_other_login(void **state)
+{
+    struct api *api = *state;
+    char cookie[512], csrf[128];
+
+    log_in(api, ROLE_READ);
+    keep_login(api, cookie, csrf);
+    assert_int_equal(ask(api, "POST", "/v1/login", cookie, csrf), 401);
+    api_problem(api->answer.json, "unauthorized", "Authorization");
+    assert_string_equal(api->answer.cookie, "");
+    assert_int_equal(ask(api, "GET", "/v1/sessions", cookie, NULL), 200);
+}
+
 static void logins_past_their_end_are_forgotten_by_the_next_logout(void **state)
 {
     struct api *api = *state;
@@ -308,6 +321,7 @@ int main(void)
         TEST(a_login_that_was_not_given_opens_nothing),
         TEST(logging_out_takes_the_cookie_away),
         TEST(a_cookie_copied_before_the_logout_opens_nothing_on_any_server),
+        TEST(a_login_makes_no_other_login),
         TEST(logins_past_their_end_are_forgotten_by_the_next_logout),
         TEST(an_ingest_key_does_not_log_in),
         TEST(a_revoked_key_ends_its_logins),
