@@ -231,17 +231,19 @@ bool family_edit_list(struct req *r, struct err *err)
     return reply_json(r, 200, json_pack("{s:o, s:s?}", "items", items, "next", next), err);
 }
 
+/* Waits for the app's edits before it holds one, like keep(), for whoever has them waits for that
+ * one. */
 static bool undo(struct req *r, int64_t id, struct err *err)
 {
     int64_t rows;
 
-    if (!db_exec_n(r->db, Q_FAMILY_EDIT_UNDO,
+    if (!grouping_changed(r->db, r->who.app, err) ||
+        !db_exec_n(r->db, Q_FAMILY_EDIT_UNDO,
                    DB_ARGS(db_i64(r->who.app), db_i64(id), db_text(r->who.hint)), &rows, err))
         return false;
     if (!rows)
         return err_set(err, ERR_NOT_FOUND, "no such merge or split is in force");
-    return audit(r, "family.undo", json_pack("{s:I}", "edit", id), err) &&
-           grouping_changed(r->db, r->who.app, err);
+    return audit(r, "family.undo", json_pack("{s:I}", "edit", id), err);
 }
 
 bool family_edit_undo(struct req *r, struct err *err)

@@ -514,6 +514,45 @@ static void two_merges_at_once_make_no_ring(void **state)
     db_close(db);
 }
 
+static void *undo_alone(void *arg)
+{
+    struct merging *m = arg;
+
+    api_send(m->api, (struct api_call){
+                         .method = "POST", .path = m->path, .key = m->api->key[0][ROLE_ADMIN]});
+    return NULL;
+}
+
+/* Whoever has the app's edits, a merge or the job 'kin', may want the very one that is undone. */
+static void an_undo_holds_no_edit_while_it_waits_for_others(void **state)
+{
+    struct api *api = *state;
+    struct merging m = {.api = api};
+    char a[40];
+    struct err err;
+    struct db *db = db_open(api->conninfo, &err);
+    pthread_t other;
+    json_t *list;
+
+    assert_non_null(db);
+    PLAY(api, 1, "a", LOAD, RENDER);
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    snprintf(a, sizeof a, "%s", api_text(item(list, 0), "id"));
+    snprintf(m.body, sizeof m.body, "{\"into\": \"%s\"}", api_text(item(list, 1), "id"));
+    snprintf(m.path, sizeof m.path, "/v1/families/%s/merge", a);
+    snprintf(m.path, sizeof m.path, "/v1/family-edits/%lld/undo",
+             (long long)api_i64(api_post(api, 0, ROLE_ADMIN, 201, m.path, m.body), "id"));
+    assert_true(db_script(db, "BEGIN; UPDATE family_grouping SET version = version", &err));
+    assert_int_equal(pthread_create(&other, NULL, undo_alone, &m), 0);
+    while (!pg_i64(api->conninfo, "SELECT count(*) FROM pg_stat_activity WHERE datname ="
+                                  " current_database() AND wait_event_type = 'Lock'"))
+        usleep(1000);
+    assert_true(db_script(db, "UPDATE family_edit SET note = 'as it is'; COMMIT", &err));
+    pthread_join(other, NULL);
+    assert_int_equal(api->answer.status, 200);
+    db_close(db);
+}
+
 static void a_family_is_split_at_a_greater_depth_and_joined_again(void **state)
 {
     struct api *api = *state;
@@ -961,6 +1000,7 @@ int main(void)
         T(another_depth_merges_and_its_undo_splits_again),
         T(families_are_merged_and_split_by_hand_and_back),
         T(two_merges_at_once_make_no_ring),
+        T(an_undo_holds_no_edit_while_it_waits_for_others),
         T(a_family_is_split_at_a_greater_depth_and_joined_again),
         T(suggests_families_that_a_lost_frame_parted),
         T(exports_flame_graphs_in_every_form),
