@@ -1,5 +1,5 @@
 -- Where a slice stands after a look. $6: level, $7 reason, $8 state, $9 version; $19: ms added to the
--- clock.
+-- clock. Who looked after an alert that was over did not say so of the one that opens again.
 INSERT INTO alert AS a (app_id, build_id, baseline_id, tier, scene, metric, level, reason, state,
                         version, ln_e_worse, ln_e_better, ln_e_pairs, change, low, high, told_change,
                         sessions, evidence, opened_at, resolved_at, looked_at)
@@ -18,6 +18,10 @@ SET level = excluded.level, reason = excluded.reason, state = excluded.state,
     evidence = excluded.evidence, looked_at = excluded.looked_at,
     opened_at = CASE WHEN excluded.state = 'open' AND a.state NOT IN ('open', 'silenced')
                      THEN excluded.looked_at ELSE a.opened_at END,
+    acknowledged_by = CASE WHEN excluded.state = 'open' AND a.state NOT IN ('open', 'silenced')
+                           THEN '' ELSE a.acknowledged_by END,
+    note = CASE WHEN excluded.state = 'open' AND a.state NOT IN ('open', 'silenced')
+                THEN '' ELSE a.note END,
     resolved_at = CASE WHEN excluded.state = 'resolved' AND a.state <> 'resolved'
                        THEN excluded.looked_at
                        WHEN excluded.state = 'resolved' THEN a.resolved_at END

@@ -317,6 +317,28 @@ static void ends_alerts_of_builds_that_nobody_watches_any_more(void **state)
                      1);
 }
 
+static void an_alert_that_opens_again_is_nobodys(void **state)
+{
+    struct api *api = *state;
+    char path[64];
+    const json_t *a;
+
+    fill(api, 30000, 3, 2, 0.25);
+    run_kind(api, "alerts");
+    snprintf(path, sizeof path, "/v1/alerts/%lld/acknowledge",
+             (long long)api_i64(json_array_get(live(api, 1), 0), "id"));
+    api_post(api, 0, ROLE_ADMIN, 200, path, "{\"note\":\"on it\"}");
+    pg_sql(api->conninfo, "UPDATE expectation SET frozen_at = now() - interval '31 days'");
+    run_kind(api, "alerts");
+    live(api, 0);
+    pg_sql(api->conninfo, "UPDATE expectation SET frozen_at = now()");
+    run_kind(api, "alerts");
+    a = json_array_get(live(api, 1), 0);
+    assert_string_equal(api_text(a, "state"), "open");
+    assert_string_equal(api_text(a, "acknowledged_by"), "");
+    assert_string_equal(api_text(a, "note"), "");
+}
+
 /* Reports, health, tiers, heat map --------------------------------------------------------------
  */
 
@@ -497,6 +519,7 @@ int main(void)
         TEST(rules_written_at_once_are_not_mixed),
         TEST(goes_through_its_states),
         TEST(ends_alerts_of_builds_that_nobody_watches_any_more),
+        TEST(an_alert_that_opens_again_is_nobodys),
         TEST(makes_reports_and_health_checks_by_itself),
         TEST(forgets_single_installs_with_the_last_session_of_an_old_build),
         TEST(lists_tiers_and_takes_a_catalogue),
