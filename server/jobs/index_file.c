@@ -1,6 +1,7 @@
 #include "server/jobs/index_file.h"
 
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "server/jobs/index_hidden.h"
 #include "symbols/retrace_build.h"
 #include "symbols/symcache_build.h"
@@ -39,14 +40,20 @@ struct view {
     size_t size;
 };
 
-/* A word of the result: no tabs, no line ends, not too long. */
+/* A word of the result: no tabs, no line ends, not too long; whole characters. */
 static void put_word(FILE *f, const char *text)
 {
-    size_t n = 0;
-
     fputc('\t', f);
-    for (; *text && n < NAME_BYTES; text++, n++)
-        fputc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, f);
+    for (size_t at = 0, n; text[at]; at += n) {
+        n = utf8_length((const unsigned char *)text + at);
+        n = n ? n : 1;
+        if (at + n > NAME_BYTES)
+            return;
+        if ((unsigned char)text[at] < ' ' || text[at] == 0x7f)
+            fputc(' ', f);
+        else
+            fwrite(text + at, 1, n, f);
+    }
 }
 
 static void refuse(struct index *x, const char *reason, const char *name, const char *detail)

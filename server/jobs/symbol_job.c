@@ -166,6 +166,13 @@ static bool fetch(struct symbol_work *w, struct err *err)
 /* The child's result
  * ------------------------------------------------------------------------------- */
 
+/* In place: a name from outside as text that can be stored and shown. */
+static void clean_text(char *text)
+{
+    utf8_clean(text, NAME_BYTES);
+    utf8_tame(text, false);
+}
+
 static bool take_table(struct symbol_work *w, char *const *word, size_t n)
 {
     struct made_table *t = &w->tables[w->n_tables];
@@ -175,6 +182,7 @@ static bool take_table(struct symbol_work *w, char *const *word, size_t n)
         return false;
     t->n = (unsigned)strtoul(word[1], NULL, 10);
     t->source_bytes = strtoll(word[3], NULL, 10);
+    clean_text(word[4]);
     t->name = word[4];
     t->revealed = strcmp(word[5], "revealed") == 0;
     w->n_tables++;
@@ -199,6 +207,7 @@ static bool take_line(struct symbol_work *w, char *line)
         return w->has_file;
     }
     if (strcmp(word[0], "refused") == 0 && n == 3) {
+        clean_text(word[2]);
         refuse(w, word[1], word[2]);
         return true;
     }
@@ -497,10 +506,7 @@ static const char *clean_name(struct bytes name, struct arena *mem)
     slash = strrchr(text, '/');
     if (slash)
         text = slash + 1;
-    for (char *at = text; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            *at = '?';
-    utf8_clean(text, NAME_BYTES);
+    clean_text(text);
     return text;
 }
 

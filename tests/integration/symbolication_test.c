@@ -58,6 +58,8 @@ static void drain(struct api *api)
         fail_msg("worker: %s", pg_rows(api->conninfo, "SELECT kind, last_error FROM job"));
 }
 
+static const char *file_name = "out/libgame.so"; /* of what is sent */
+
 /* Sends bytes as one upload; its id. */
 static void send_file(struct api *api, unsigned app, const char *kind, const void *bytes, size_t n,
                       char id[33])
@@ -67,7 +69,8 @@ static void send_file(struct api *api, unsigned app, const char *kind, const voi
     snprintf(file_id, sizeof file_id, "file-%u", n_uploads++);
     EVP_EncodeBlock((unsigned char *)text[0], (const unsigned char *)kind, (int)strlen(kind));
     EVP_EncodeBlock((unsigned char *)text[1], (const unsigned char *)file_id, (int)strlen(file_id));
-    EVP_EncodeBlock((unsigned char *)text[2], (const unsigned char *)"out/libgame.so", 14);
+    EVP_EncodeBlock((unsigned char *)text[2], (const unsigned char *)file_name,
+                    (int)strlen(file_name));
     snprintf(length, sizeof length, "Upload-Length: %zu", n);
     snprintf(metadata, sizeof metadata, "Upload-Metadata: kind %s,fileid %s,filename %s", text[0],
              text[1], text[2]);
@@ -324,6 +327,25 @@ static void other_bytes_under_a_known_debug_id_are_refused(void **state)
     native_build_free(&second);
 }
 
+static const json_t *item_of(const json_t *list, size_t i)
+{
+    return json_array_get(json_object_get(list, "items"), i);
+}
+
+static void a_files_name_shows_no_control_characters(void **state)
+{
+    struct api *api = *state;
+    const char *usual = file_name;
+
+    file_name = "out/lib\x1b[2J\xc2\x9b"
+                "game\x7f\xff.so";
+    upload(api, 0, "symbols", "nothing", 7);
+    file_name = usual;
+    assert_string_equal(
+        api_text(item_of(api_get(api, 0, ROLE_READ, 200, "/v1/symbols/files"), 0), "name"),
+        "lib?[2J??game??.so");
+}
+
 static void another_apps_symbols_say_nothing(void **state)
 {
     struct api *api = *state;
@@ -423,6 +445,43 @@ static void a_zip_gives_each_image_in_it(void **state)
 
     /* cut short: nothing of it can be read */
     assert_outcome(upload(api, 0, "symbols", bytes, n / 2), "refused", "damaged");
+    free(bytes);
+    native_build_free(&a);
+    native_build_free(&b);
+}
+
+/* Entries in an archive may be called anything: names are cut between characters, and shown. */
+static void odd_names_in_a_zip_do_not_keep_its_images_away(void **state)
+{
+    struct api *api = *state;
+    struct native_build a, b;
+    struct zip *zip;
+    const json_t *list;
+    char path[128], name[512] = "x86/", *bytes = malloc(1 << 20);
+    size_t n;
+    FILE *f;
+
+    native_build_make(&a, BUILD_ID, 1, NULL);
+    native_build_make(&b, "bb000000000000000000000000000000000000ff", 2, NULL);
+    snprintf(path, sizeof path, "%s/symbols.zip", a.folder);
+    zip = zip_open(path, ZIP_CREATE, NULL);
+    assert_non_null(zip);
+    for (n = 4; n < 4 + 3 * 100; n += 3)
+        memcpy(name + n, "\xe6\xb8\xb8", 4);
+    zip_file_add(zip, name, zip_source_buffer(zip, a.bytes, a.size, 0), ZIP_FL_ENC_UTF_8);
+    zip_file_add(zip, "lib\xc2\x9b.so", zip_source_buffer(zip, b.bytes, b.size, 0),
+                 ZIP_FL_ENC_UTF_8);
+    memcpy(name, "bad/", 4);
+    zip_file_add(zip, name, zip_source_buffer(zip, a.bytes, a.size / 2, 0), ZIP_FL_ENC_UTF_8);
+    assert_int_equal(zip_close(zip), 0);
+    f = fopen(path, "rbe");
+    assert_non_null(f);
+    n = fread(bytes, 1, 1 << 20, f);
+    fclose(f);
+    assert_outcome(upload(api, 0, "symbols", bytes, n), "stored", "no_symbols");
+    list = api_get(api, 0, ROLE_READ, 200, "/v1/symbols");
+    assert_string_equal(api_text(item_of(list, 0), "name"), "lib??.so");
+    assert_int_equal(strlen(api_text(item_of(list, 1), "name")), 198);
     free(bytes);
     native_build_free(&a);
     native_build_free(&b);
@@ -1018,10 +1077,12 @@ int main(void)
         TEST(the_guid_writing_of_a_build_id_is_the_same_image),
         TEST(the_same_file_again_is_a_duplicate),
         TEST(other_bytes_under_a_known_debug_id_are_refused),
+        TEST(a_files_name_shows_no_control_characters),
         TEST(another_apps_symbols_say_nothing),
         TEST(the_games_own_key_may_not_send_symbols),
         TEST(lists_symbols_by_filter_and_in_pages),
         TEST(a_zip_gives_each_image_in_it),
+        TEST(odd_names_in_a_zip_do_not_keep_its_images_away),
         TEST(names_that_bitcode_hid_are_revealed_by_the_map_beside),
         TEST(a_compressed_upload_is_the_file_it_unpacks_to),
         TEST(a_bomb_is_refused_at_its_limit),
