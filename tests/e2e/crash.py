@@ -73,13 +73,15 @@ class Services:
         pid = self.shell("private_pg_pid").stdout.strip()
         if not pid:
             return
-        family = [int(pid)] + children(int(pid))
-        for p in family:
+        # Stopped first: it would start others. Gone last: a new one refuses memory that is still held.
+        os.kill(int(pid), signal.SIGSTOP)
+        while state(int(pid)) not in ("T", None):
+            time.sleep(0.001)
+        for p in children(int(pid)) + [int(pid)]:
             try:
                 os.kill(p, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        for p in family:
             wait_gone(p)
 
     def ready(self, seconds):
@@ -119,13 +121,22 @@ def adopt_orphans():
         raise SystemExit("prctl failed")
 
 
+def state(pid):
+    """As proc(5) has it: T stopped, Z ended and not waited for; None: there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return None
+
+
 def wait_gone(pid):
     for _ in range(60000):
         try:
             os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
             pass
-        if not os.path.exists(f"/proc/{pid}"):
+        if state(pid) in ("Z", None):  # whose parent never waits stays Z: in containers, as a rule
             return
         time.sleep(0.005)
     raise SystemExit(f"process {pid} survived SIGKILL")

@@ -250,6 +250,24 @@ static void conninfo_of(const char *dbname, char out[PG_CONNINFO_BYTES])
              dbname);
 }
 
+/* The log goes with its folder: what PostgreSQL said last. */
+static void last_words(char out[200])
+{
+    char path[128];
+    size_t n = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/log", pg.folder);
+    f = fopen(path, "r");
+    if (f) {
+        if (fseek(f, -199, SEEK_END) != 0)
+            rewind(f);
+        n = fread(out, 1, 199, f);
+        fclose(f);
+    }
+    out[n] = '\0';
+}
+
 static bool wait_until_ready(struct err *err)
 {
     char conninfo[PG_CONNINFO_BYTES];
@@ -261,9 +279,13 @@ static bool wait_until_ready(struct err *err)
 
         if (ready)
             return true;
-        if (waitpid(pg.postmaster, &status, WNOHANG) == pg.postmaster)
-            return err_set(err, ERR_INTERNAL, "postgres ended at once (status %d), see %s/log",
-                           status, pg.folder);
+        if (waitpid(pg.postmaster, &status, WNOHANG) == pg.postmaster) {
+            char words[200];
+
+            last_words(words);
+            return err_set(err, ERR_INTERNAL, "postgres ended at once (status %d): %s", status,
+                           words);
+        }
         nap(20);
     }
     return err_set(err, ERR_INTERNAL, "postgres does not answer after %d s", START_SECONDS);
@@ -557,6 +579,7 @@ void pg_end_backends(const char *conninfo)
 
 struct proc {
     pid_t pid, parent;
+    char state;             /* as proc(5) has it: T stopped, Z ended and not waited for */
     double cpu_s, buried_s; /* own, and of children it has waited for */
 };
 
@@ -565,6 +588,7 @@ static bool read_proc(const char *name, struct proc *out)
     char path[300], line[1024] = "";
     long pid = strtol(name, NULL, 10), parent;
     unsigned long t[4];
+    char state;
     FILE *f;
 
     if (pid <= 0)
@@ -580,10 +604,10 @@ static bool read_proc(const char *name, struct proc *out)
     const char *after = strrchr(line, ')'); /* the name before it may hold anything */
     double tick = (double)sysconf(_SC_CLK_TCK);
 
-    if (!after || sscanf(after, ") %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
-                         &parent, &t[0], &t[1], &t[2], &t[3]) != 5)
+    if (!after || sscanf(after, ") %c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
+                         &state, &parent, &t[0], &t[1], &t[2], &t[3]) != 6)
         return false;
-    *out = (struct proc){(pid_t)pid, (pid_t)parent, (double)(t[0] + t[1]) / tick,
+    *out = (struct proc){(pid_t)pid, (pid_t)parent, state, (double)(t[0] + t[1]) / tick,
                          (double)(t[2] + t[3]) / tick};
     return true;
 }
@@ -616,21 +640,43 @@ double pg_cpu_s(void)
     return sum;
 }
 
+static void count_awake(const struct proc *p, double *sum)
+{
+    *sum += p->pid == pg.postmaster && p->state != 'T';
+}
+
 /* Backends notice the postmaster's death by themselves, but only when they wait: killing them too
  * is what pulling the plug does. */
 static void kill_child(const struct proc *p, double *sum)
 {
-    (void)sum;
-    if (p->parent == pg.postmaster)
-        kill(p->pid, SIGKILL);
+    if (p->parent != pg.postmaster || p->state == 'Z')
+        return;
+    kill(p->pid, SIGKILL);
+    *sum += 1;
 }
 
+static void repeat_until_none(void (*visit)(const struct proc *p, double *sum))
+{
+    for (int i = 0; i < START_SECONDS * 1000; i++) {
+        double left = 0;
+
+        each_proc(visit, &left);
+        if (left == 0)
+            return;
+        nap(1);
+    }
+    fail_msg("a process of PostgreSQL survives SIGKILL");
+}
+
+/* The postmaster is stopped first, lest it starts the children again; they are gone before it is,
+ * for a new one refuses memory that a process of the old one still holds. */
 void pg_kill9(void)
 {
     if (pg.shared || pg.postmaster <= 0)
         fail_msg("pg_kill9 needs a server of its own: pg_start({.own = true})");
-    kill(pg.postmaster, SIGSTOP); /* so that it does not restart the children killed first */
-    each_proc(kill_child, NULL);
+    kill(pg.postmaster, SIGSTOP);
+    repeat_until_none(count_awake);
+    repeat_until_none(kill_child);
     kill(pg.postmaster, SIGKILL);
     waitpid(pg.postmaster, NULL, 0);
     pg.postmaster = 0;
