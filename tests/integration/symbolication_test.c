@@ -458,6 +458,7 @@ static void odd_names_in_a_zip_do_not_keep_its_images_away(void **state)
     struct zip *zip;
     const json_t *list;
     char path[128], name[512] = "x86/", *bytes = malloc(1 << 20);
+    bool first;
     size_t n;
     FILE *f;
 
@@ -480,8 +481,9 @@ static void odd_names_in_a_zip_do_not_keep_its_images_away(void **state)
     fclose(f);
     assert_outcome(upload(api, 0, "symbols", bytes, n), "stored", "no_symbols");
     list = api_get(api, 0, ROLE_READ, 200, "/v1/symbols");
-    assert_string_equal(api_text(item_of(list, 0), "name"), "lib??.so");
-    assert_int_equal(strlen(api_text(item_of(list, 1), "name")), 198);
+    first = strcmp(api_text(item_of(list, 0), "name"), "lib??.so") == 0; /* of one moment */
+    assert_string_equal(api_text(item_of(list, !first), "name"), "lib??.so");
+    assert_int_equal(strlen(api_text(item_of(list, first), "name")), 198);
     free(bytes);
     native_build_free(&a);
     native_build_free(&b);
