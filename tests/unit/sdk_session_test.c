@@ -3,7 +3,6 @@
 #include "src/control/context.h"
 
 #include "session.pb-c.h"
-#include "support/stack_room.h"
 
 #include <zstd.h>
 
@@ -761,8 +760,6 @@ static void all_calls_but_the_games_own_may_come_from_any_thread(void **state)
 
 int main(int argc, char **argv)
 {
-    stack_room();
-
     if (argc == 2)
         return play_and_die(argv[1]);
 

@@ -1,7 +1,6 @@
 /* Stacks while frames are long, whatever lock the frame holds. */
 #include "src/clock.h"
 #include "src/control/watchdog.h"
-#include "support/stack_room.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -310,8 +309,6 @@ static void a_main_thread_that_answers_late_keeps_its_stacks(void **state)
 
 int main(void)
 {
-    stack_room();
-
     const struct CMUnitTest tests[] = {
         DOG_TEST(a_long_frame_gives_stacks_while_it_lasts),
         DOG_TEST(a_frame_gives_at_most_eight_stacks),
