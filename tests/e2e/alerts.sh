@@ -22,19 +22,6 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-passed=0 failed=0
-check() { # NAME COMMAND…
-    local name=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok    $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL  $name"
-        tail -n 25 "$work/out"
-    fi
-}
 finish() {
     echo "$passed passed, $failed failed, ${1:-0} skipped"
     [ "$failed" = 0 ]
@@ -55,15 +42,6 @@ key() { cat "$private_dir/keys/$1"; }
 api() { # METHOD PATH [BODY]
     curl -sS -m 120 -f -X "$1" -H "Authorization: Bearer $(key admin)" \
         ${3:+-H 'Content-Type: application/json' --data "$3"} "$url$2"
-}
-sql() { private_psql -d framewatch -Atc "$1"; }
-until_true() { # SECONDS COMMAND…
-    local end=$((SECONDS + $1))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        sleep 0.5
-    done
 }
 
 # Alertmanager ------------------------------------------------------------------------------------

@@ -17,20 +17,6 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-passed=0 failed=0 skipped=0
-check() { # NAME COMMAND…
-    local name=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok    $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL  $name"
-        tail -n 25 "$work/out"
-    fi
-}
-
 port=$(free_port)
 url=http://127.0.0.1:$port
 private_begin "$work/fw"
@@ -40,14 +26,6 @@ private_server_start "$bin/server/framewatchd" "$port"
 key() { cat "$private_dir/keys/$1"; }
 api() { curl -sS -m 120 -f -H "Authorization: Bearer $(key read)" "$url$1"; }
 tool() { FW_URL=$url FW_KEY_FILE=$private_dir/keys/read "$bin/server/framewatch" "$@"; }
-until_true() { # SECONDS COMMAND…
-    local end=$((SECONDS + $1))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        sleep 0.2
-    done
-}
 no_jobs() { [ "$(private_psql -d framewatch -Atc "SELECT count(*) FROM job WHERE kind = 'part' AND state <> 'dead'")" = 0 ]; }
 state_is() { [ "$(api "/v1/sessions/$1" | jq -r .state)" = "$2" ]; }
 

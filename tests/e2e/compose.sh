@@ -25,33 +25,11 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-passed=0 failed=0
-check() { # NAME COMMAND…
-    local name=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok    $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL  $name"
-        tail -n 20 "$work/out"
-    fi
-}
-
 container() { # SERVICE
     podman ps -a --filter "label=io.podman.compose.project=$project" \
         --filter "label=com.docker.compose.service=$1" --format '{{.Names}}' | head -n 1
 }
 
-until_true() { # SECONDS COMMAND…
-    local end=$((SECONDS + $1))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        sleep 0.3
-    done
-}
 
 ready() { [ "$(curl -s -m 3 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$FW_PORT/readyz")" = 200 ]; }
 

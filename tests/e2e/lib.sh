@@ -1,4 +1,5 @@
-# For the end-to-end scripts: a private server with its database in a folder that goes away. Sourced.
+# For the end-to-end scripts: a private server with its database in a folder that goes away, and checks that
+# are counted. Sourced.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$root/deploy/private.sh"
 
@@ -21,3 +22,29 @@ make_app() { # BIN
             "${private_as[@]}" sh -c 'umask 077 && cat >"$1"' sh "$private_dir/keys/$role" || return 1
     done
 }
+
+passed=0 failed=0 skipped=0
+# Counts in $passed or $failed; what it said is shown if it failed. Needs a folder $work.
+check() { # NAME COMMAND…
+    local name=$1
+    shift
+    if "$@" >"$work/out" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok    $name"
+    else
+        failed=$((failed + 1))
+        echo "FAIL  $name"
+        tail -n 25 "$work/out"
+    fi
+}
+
+until_true() { # SECONDS COMMAND…
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.2
+    done
+}
+
+sql() { private_psql -d framewatch -Atc "$1"; }

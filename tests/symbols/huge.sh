@@ -23,20 +23,6 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-passed=0 failed=0
-check() { # NAME COMMAND…
-    local name=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok    $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL  $name"
-        tail -n 25 "$work/out"
-    fi
-}
-sql() { private_psql -d framewatch -Atc "$1"; }
 key() { cat "$private_dir/keys/admin"; }
 tool() { FW_URL=$url FW_KEY_FILE=$private_dir/keys/admin "$bin/server/framewatch" "$@"; }
 mb_of() { awk -v k="$1" '$1 == k ":" {print int($2 / 1024)}' "/proc/$2/status" 2>/dev/null; }
