@@ -131,12 +131,14 @@ def state(pid):
 
 
 def wait_gone(pid):
-    for _ in range(60000):
+    """Of our own children nothing is left, for a zombie still holds a lock file; others may stay zombies
+    until their parent waits, which one that is stopped never does."""
+    for _ in range(12000):
         try:
-            os.waitpid(pid, os.WNOHANG)
+            gone = os.waitpid(pid, os.WNOHANG)[0] == pid
         except ChildProcessError:
-            pass
-        if state(pid) in ("Z", None):  # whose parent never waits stays Z: in containers, as a rule
+            gone = state(pid) in ("Z", None)
+        if gone:
             return
         time.sleep(0.005)
     raise SystemExit(f"process {pid} survived SIGKILL")
