@@ -1,6 +1,9 @@
 /* Managed stacks: what a game tells of them, and the desk they lie on. */
 #include "src/clock.h"
+#include "src/control/jank_log.h"
 #include "src/control/managed.h"
+
+#include "session.pb-c.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -290,6 +293,68 @@ static void managed_stacks_of_frames_that_nobody_took_make_room_for_later_ones(v
     free(d);
 }
 
+static uint16_t module_of(struct fw_desk *d, const char *name)
+{
+    struct fw_desk_module m = {.load_address = 0x1000, .size = 0x1000};
+
+    snprintf(m.name, sizeof m.name, "%s", name);
+    return fw_desk_add_module(d, &m);
+}
+
+static const Framewatch__Stack *only_stack(const Framewatch__SessionLog *log)
+{
+    const Framewatch__Stack *found = NULL;
+
+    for (size_t i = 0; i < log->n_packet; i++)
+        if (log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_STACK) {
+            assert_null(found);
+            found = log->packet[i]->stack;
+        }
+    assert_non_null(found);
+    return found;
+}
+
+/* The same code runs at another address in each process, or each time it was compiled. */
+static void code_that_a_runtime_made_is_told_by_name_alone(void **state)
+{
+    struct fixture *fx = *state;
+    struct fw_desk *d = malloc(sizeof *d);
+    struct fw_jank_log *l = malloc(sizeof *l);
+    struct fw_slice slice;
+    struct fw_desk_sample s = {.t_ns = 1, .n = 3};
+    const struct fw_desk_texts *t = TELL(fx, FW_MANAGED_JAVA, "a.b(F:1)", "a.c(F:2)");
+    Framewatch__SessionLog *log;
+    const Framewatch__Stack *stack;
+
+    fw_desk_init(d);
+    assert_true(fw_desk_make_texts(d, NULL));
+    assert_true(fw_slice_init(&slice, NULL));
+    fw_jank_log_init(l, d, 0);
+    s.module[0] = FW_DESK_NO_MODULE;
+    s.module[1] = module_of(d, "base.odex");
+    s.module[2] = module_of(d, "libgame.so");
+    s.offset[2] = 0x77;
+    for (s.offset[0] = 1; s.offset[0] <= 3; s.offset[0]++)
+        assert_true(fw_desk_add_sample(d, 5, &s, t));
+    fw_jank_log_add(l, &slice, 5, 300000000);
+    fw_jank_log_write(l, &slice, UINT64_MAX);
+    assert_int_equal(texts_in_use(d), 0);
+
+    log = framewatch__session_log__unpack(NULL, slice.raw.len, (const uint8_t *)slice.raw.at);
+    assert_non_null(log);
+    stack = only_stack(log);
+    assert_int_equal(stack->n_frame, 3);
+    assert_string_equal(stack->frame[0]->text, "a.b(F:1)");
+    assert_string_equal(stack->frame[1]->text, "a.c(F:2)");
+    assert_int_equal(stack->frame[2]->offset, 0x77);
+    assert_true(stack->frame[2]->has_module);
+    framewatch__session_log__free_unpacked(log, NULL);
+    fw_slice_fini(&slice);
+    fw_desk_fini(d);
+    free(l);
+    free(d);
+}
+
 #define MANAGED_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -304,6 +369,7 @@ int main(void)
         MANAGED_TEST(the_id_of_a_mapping_is_left_as_it_is),
         MANAGED_TEST(native_frames_are_further_in_where_the_runtime_calls_them),
         MANAGED_TEST(three_slow_calls_in_a_row_are_the_last),
+        MANAGED_TEST(code_that_a_runtime_made_is_told_by_name_alone),
         MANAGED_TEST(managed_stacks_of_frames_that_nobody_took_make_room_for_later_ones),
     };
 

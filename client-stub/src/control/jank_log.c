@@ -65,26 +65,6 @@ static struct fw_wire_stack_frame frame_of(struct fw_jank_log *l, struct fw_slic
     return (struct fw_wire_stack_frame){.module = id, .offset = offset + m.load_address};
 }
 
-/* FNV-1a over modules and offsets, and the managed texts. */
-static uint64_t hash_of(const struct fw_desk_sample *sample, const struct fw_desk_texts *texts)
-{
-    uint64_t hash = 14695981039346656037u;
-
-    for (unsigned i = 0; i < sample->n; i++) {
-        hash = (hash ^ sample->module[i]) * 1099511628211u;
-        for (unsigned shift = 0; shift < 64; shift += 8)
-            hash = (hash ^ (sample->offset[i] >> shift & 0xff)) * 1099511628211u;
-    }
-    for (size_t i = 0; texts && i < texts->len; i++)
-        hash = (hash ^ (unsigned char)texts->bytes[i]) * 1099511628211u;
-    return hash;
-}
-
-struct joined {
-    struct fw_wire_stack_frame frame[FW_DESK_DEPTH + FW_MANAGED_FRAMES];
-    size_t n;
-};
-
 /* Code that a runtime made: outside every module, or in a file of Android's compiler. */
 static bool is_managed_code(struct fw_jank_log *l, uint16_t place)
 {
@@ -104,11 +84,39 @@ static bool is_managed_code(struct fw_jank_log *l, uint16_t place)
 }
 
 /* What the runtime has told by name is not told by address as well. */
+static bool is_left_out(struct fw_jank_log *l, uint16_t place, const struct fw_desk_texts *texts)
+{
+    return texts && is_managed_code(l, place);
+}
+
+/* FNV-1a over modules and offsets, and the managed texts. */
+static uint64_t hash_of(struct fw_jank_log *l, const struct fw_desk_sample *sample,
+                        const struct fw_desk_texts *texts)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    for (unsigned i = 0; i < sample->n; i++) {
+        if (is_left_out(l, sample->module[i], texts))
+            continue;
+        hash = (hash ^ sample->module[i]) * 1099511628211u;
+        for (unsigned shift = 0; shift < 64; shift += 8)
+            hash = (hash ^ (sample->offset[i] >> shift & 0xff)) * 1099511628211u;
+    }
+    for (size_t i = 0; texts && i < texts->len; i++)
+        hash = (hash ^ (unsigned char)texts->bytes[i]) * 1099511628211u;
+    return hash;
+}
+
+struct joined {
+    struct fw_wire_stack_frame frame[FW_DESK_DEPTH + FW_MANAGED_FRAMES];
+    size_t n;
+};
+
 static void join_native(struct joined *out, struct fw_jank_log *l, struct fw_slice *s,
-                        const struct fw_desk_sample *sample, bool managed)
+                        const struct fw_desk_sample *sample, const struct fw_desk_texts *texts)
 {
     for (unsigned i = 0; i < sample->n; i++)
-        if (!managed || !is_managed_code(l, sample->module[i]))
+        if (!is_left_out(l, sample->module[i], texts))
             out->frame[out->n++] = frame_of(l, s, sample->module[i], sample->offset[i]);
 }
 
@@ -137,7 +145,7 @@ static uint32_t stack_id(struct fw_jank_log *l, struct fw_slice *s,
 {
     const struct fw_desk_texts *texts = fw_desk_texts_of(l->desk, sample);
     struct joined stack;
-    uint64_t hash = hash_of(sample, texts);
+    uint64_t hash = hash_of(l, sample, texts);
 
     for (unsigned i = 0; i < l->n_stacks; i++)
         if (l->stack_hash[i] == hash)
