@@ -338,7 +338,27 @@ static void send_what_was_recorded(struct game *g)
     fw_stop(fw_start(&g->options));
 }
 
-/* The stack of the last jank's first sample. */
+/* Whether a long frame has a managed stack. */
+static bool is_told(fw_context *fw)
+{
+    bool told = false;
+
+    pthread_mutex_lock(&fw->desk.mutex);
+    for (size_t i = 0; i < FW_DESK_TEXTS; i++)
+        told |= fw->desk.texts[i].used;
+    pthread_mutex_unlock(&fw->desk.mutex);
+    return told;
+}
+
+static bool has_text(const Framewatch__Stack *s)
+{
+    for (size_t i = 0; i < s->n_frame; i++)
+        if (s->frame[i]->text)
+            return true;
+    return false;
+}
+
+/* The first stack with managed frames. */
 static const Framewatch__Stack *stack_of_long_frame(struct game *g, uint32_t flags, bool in_c)
 {
     fw_context *fw;
@@ -351,8 +371,7 @@ static const Framewatch__Stack *stack_of_long_frame(struct game *g, uint32_t fla
     atomic_store(&lua.asked, 0);
     fw = fw_start(&g->options);
     fw_frame(fw);
-    for (uint64_t until = fw_now_ns() + PATIENCE_NS;
-         fw_now_ns() < until && atomic_load(&lua.asked) < 2;)
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS; fw_now_ns() < until && !is_told(fw);)
         usleep(1000);
     fw_frame(fw);
     fw_stop(fw);
@@ -364,7 +383,7 @@ static const Framewatch__Stack *stack_of_long_frame(struct game *g, uint32_t fla
     assert_true(jank->n_sample > 0);
     for (size_t i = 0; i < log->n_packet; i++)
         if (log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_STACK &&
-            log->packet[i]->stack->id == jank->sample[0]->stack)
+            has_text(log->packet[i]->stack))
             return log->packet[i]->stack;
     fail_msg("no such stack");
     return NULL;
