@@ -154,10 +154,12 @@ static const char *marked_frame(const struct jank_event *e, const char *const *m
     for (size_t i = 0; i < e->n_samples && i < STACKS_READ; i++) {
         const struct part_stack *s = e->samples[i].stack;
 
-        for (size_t f = 0; f < s->n && f < innermost; f++)
+        for (size_t f = 0, managed = 0; f < s->n && managed < innermost; f++) {
+            managed += s->frames[f].text != NULL;
             for (const char *const *m = marks; s->frames[f].text && *m; m++)
                 if (strstr(s->frames[f].text, *m))
                     return s->frames[f].text;
+        }
     }
     return NULL;
 }

@@ -81,6 +81,14 @@ typedef struct fw_host_values {
     int32_t thermal_status; /* Android PowerManager.THERMAL_STATUS_*: 0 none .. 6 shutdown */
 } fw_host_values;
 
+/* Whose frame it is. */
+typedef enum fw_managed_kind {
+    FW_MANAGED_JAVA = 0, /* or Kotlin: "com.example.Game.tick(Game.java:12)" */
+    FW_MANAGED_CSHARP = 1,
+    FW_MANAGED_LUA = 2
+} fw_managed_kind;
+typedef struct fw_managed_stack fw_managed_stack; /* fw_managed_frame() adds to it */
+
 /* One thing the game found about where it runs. Evidence, never a verdict: the session is kept. */
 typedef enum fw_evidence_kind {
     FW_EVIDENCE_ROOT = 0, /* or jailbreak */
@@ -143,7 +151,24 @@ typedef struct fw_options {
      * a transport of the game's replaces. */
     void *(*allocate)(void *user, size_t bytes);
     void (*release)(void *user, void *memory);
+
+    /* The main thread's managed stack, optional: what only a runtime (Java, C#, Lua) can tell. It
+     * is asked while a frame is longer than jank_stack_ms, as often as the native stack is taken,
+     * and adds frames to `out`, the innermost first, with fw_managed_frame().
+     *
+     * Called on the SDK's watchdog thread: never on the main thread, never in a signal handler,
+     * never after fw_stop returned. It must not wait for the main thread, which waits for it in
+     * fw_stop and the calls about consent and deletion, and must not call the SDK but for
+     * fw_managed_frame. A stack that came later than 200 ms, or when the frame had ended, is not
+     * used; three slow calls in a row, and it is not called again in this session, which says so.
+     */
+    void (*managed_stack)(void *user, fw_managed_stack *out);
 } fw_options;
+
+/* One more frame, further out than those before, within a managed_stack call: the text as the
+ * runtime prints it, a leading "at " or not. At most 64 frames of 255 bytes, 6 KB together; what is
+ * past that is left out. Control characters become blanks; scrubbed as fw_feedback's text is. */
+FW_API void fw_managed_frame(fw_managed_stack *out, fw_managed_kind kind, const char *text);
 
 #define FW_NO_UPLOAD 1u      /* record only */
 #define FW_NO_STACKS 2u      /* never signal the main thread */

@@ -3,6 +3,8 @@
 #include "server/db/db.h"
 #include "server/jobs/index_child.h"
 #include "server/jobs/worker.h"
+#include "src/clock.h"
+#include "src/control/context.h"
 #include "support/api.h"
 #include "support/native_build.h"
 
@@ -960,10 +962,11 @@ static void functions_of(const json_t *stack, char *out, size_t size)
     json_array_foreach(json_object_get(stack, "frames"), i, frame)
     {
         const json_t *line = json_object_get(frame, "line");
+        const char *function = json_string_value(json_object_get(frame, "function"));
 
         n += (size_t)snprintf(
             out + n, size - n, "%s%s:%lld ", json_object_get(frame, "inlined") ? "+" : "",
-            api_text(frame, "function"), line ? (long long)json_integer_value(line) : 0);
+            function ? function : "?", line ? (long long)json_integer_value(line) : 0);
     }
 }
 
@@ -1020,6 +1023,97 @@ static void a_mapping_speaks_of_its_own_build_alone(void **state)
     assert_string_equal(before, after);
     free(before);
     free(after);
+}
+
+/* A game with the SDK, whose main thread is in Java's code while a frame is long. */
+static void tell_managed(void *user, fw_managed_stack *out)
+{
+    static const char *const frames[] = {"\tat a.a.a(SourceFile:2)", "\tat a.a.a(SourceFile:5)",
+                                         "\tat a.b.x(Unknown Source)",
+                                         "\tat android.os.Looper.loop(Looper.java:288)"};
+
+    (void)user;
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
+        fw_managed_frame(out, FW_MANAGED_JAVA, frames[i]);
+}
+
+/* Whether a long frame has a managed stack. */
+static bool is_told(fw_context *fw)
+{
+    bool told = false;
+
+    pthread_mutex_lock(&fw->desk.mutex);
+    for (size_t i = 0; i < FW_DESK_TEXTS; i++)
+        told |= fw->desk.texts[i].used;
+    pthread_mutex_unlock(&fw->desk.mutex);
+    return told;
+}
+
+static void play_sdk(struct api *api, uint32_t flags, char id[33])
+{
+    char storage[] = "/tmp/symbolication_XXXXXX", command[64];
+    fw_options o;
+    fw_context *fw;
+
+    assert_non_null(mkdtemp(storage));
+    fw_options_init(&o);
+    o.server_url = api->base;
+    o.api_key = api->key[0][ROLE_INGEST];
+    o.storage_path = storage;
+    o.app = "game";
+    o.version_name = "1.0.0";
+    o.version_code = 1;
+    o.build_id = "build-1";
+    o.flags = FW_NO_UPLOAD | flags; /* a configuration that comes within the frame breaks its row */
+    o.managed_stack = tell_managed;
+    fw = fw_start(&o);
+    assert_non_null(fw);
+    fw_session_id(fw, id);
+    fw_frame(fw);
+    for (uint64_t until = fw_now_ns() + 120000000000ull; fw_now_ns() < until && !is_told(fw);)
+        usleep(1000); /* a long frame */
+    fw_frame(fw);
+    fw_stop(fw);
+    o.flags = FW_UPLOAD_AT_STOP | FW_NO_STACKS;
+    fw_stop(fw_start(&o));
+    snprintf(command, sizeof command, "rm -rf %s", storage);
+    assert_int_equal(system(command), 0);
+    drain(api);
+}
+
+static void the_managed_stack_that_a_game_tells_is_retraced_and_of_a_family(void **state)
+{
+    struct api *api = *state;
+    char session[33], have[4096];
+    const json_t *list, *stack = NULL;
+    size_t i;
+
+    api_post(api, 0, ROLE_ADMIN, 201, "/v1/builds",
+             "{\"platform\":\"linux\",\"version_name\":\"1.0.0\",\"version_code\":1,"
+             "\"build_uid\":\"build-1\",\"mapping_id\":\"1111111\"}");
+    assert_outcome(upload(api, 0, "mapping", mapping_one, sizeof mapping_one - 1), "stored", "");
+    play_sdk(api, FW_NO_STACKS, session);
+    assert_retraced(api, session);
+    list = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/families"), "items");
+    assert_int_equal(json_array_size(list), 1);
+    assert_non_null(strstr(api_text(json_array_get(list, 0), "title"), "Game.physics"));
+
+    /* with the native stack: the managed frames are further in, then come the game's */
+    play_sdk(api, 0, session);
+    list = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s/janks", session),
+                           "symbols");
+    json_array_foreach(list, i, stack)
+    {
+        functions_of(stack, have, sizeof have);
+        if (strstr(have, "org.example"))
+            break;
+    }
+    assert_non_null(stack);
+    assert_ptr_equal(strstr(have, "org.example.Game.physics:11 +org.example.Hud.draw:71 "
+                                  "org.example.Game.tick:30 a.b.x(Unknown Source):0 "
+                                  "android.os.Looper.loop(Looper.java:288):0 "),
+                     have);
+    assert_true(json_array_size(json_object_get(stack, "frames")) > 5);
 }
 
 static void a_mapping_that_came_first_is_used_at_once(void **state)
@@ -1092,6 +1186,7 @@ int main(void)
         TEST(mutated_files_never_harm_the_worker),
         TEST(a_child_past_its_limits_is_killed_and_the_worker_goes_on),
         TEST(a_mapping_speaks_of_its_own_build_alone),
+        TEST(the_managed_stack_that_a_game_tells_is_retraced_and_of_a_family),
         TEST(a_mapping_that_came_first_is_used_at_once),
         TEST(a_mapping_reads_a_crash_that_was_posted_before_its_session),
         TEST(another_mapping_under_a_known_id_is_refused),

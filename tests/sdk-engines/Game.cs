@@ -9,7 +9,8 @@ static class Game
     static int Main(string[] args)
     {
         var seen = new HudFigures();
-        long networks = 0, hosts = 0;
+        long networks = 0, hosts = 0, stacks = 0;
+        int main = Thread.CurrentThread.ManagedThreadId;
         var o = new Options
         {
             ServerUrl = args[0], ApiKey = "key-of-a-test", StoragePath = args[1], App = "Überfall",
@@ -21,6 +22,13 @@ static class Game
                 Interlocked.Increment(ref hosts);
                 return new HostValues { PssKb = 123456, NativeHeapKb = -1, JavaHeapKb = 4321, StorageFreeMb = -1,
                     BatteryPermille = 777, Charging = 1, ThermalStatus = 2 };
+            },
+            ManagedKind = ManagedKind.Lua,
+            ManagedStack = () =>
+            {
+                if (Thread.CurrentThread.ManagedThreadId != main)
+                    Interlocked.Increment(ref stacks);
+                return new[] { "rennen.lua:31: in function 'Brücke'", "main.lua:7: in main chunk" };
             },
             Log = (level, text) => Console.Error.WriteLine("{0}: {1}", level, text)
         };
@@ -47,8 +55,13 @@ static class Game
             Framewatch.Frame();
             Thread.Sleep(10);
         }
+        Framewatch.Frame();
+        for (var end = DateTime.UtcNow.AddSeconds(60); Interlocked.Read(ref stacks) == 0 && DateTime.UtcNow < end;)
+            Thread.Sleep(10); // a long frame
+        Framewatch.Frame();
         Console.WriteLine("{0} {1}", Framewatch.Version, Framewatch.SessionId);
         Framewatch.Stop();
-        return Interlocked.Read(ref networks) > 0 && Interlocked.Read(ref hosts) > 0 && !Framewatch.Running ? 0 : 3;
+        return Interlocked.Read(ref networks) > 0 && Interlocked.Read(ref hosts) > 0 && Interlocked.Read(ref stacks) > 0
+            && !Framewatch.Running ? 0 : 3;
     }
 }

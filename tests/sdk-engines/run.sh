@@ -42,7 +42,8 @@ contents() { for f in "$work"/played/*.fws; do zstd -dcq "$f"; done; }
 check 'a game in C# plays and ends' play "$work/played"
 check 'it has a session' grep -qE '^[0-9.]+ [0-9a-f]{32}$' "$work/said"
 contents >"$work/contents"
-for text in 'Überfall' 'Телефон' 'Rennen' 'Straße' 'Spieler' 'lädt' 'Die Brücke fehlt'; do
+for text in 'Überfall' 'Телефон' 'Rennen' 'Straße' 'Spieler' 'lädt' 'Die Brücke fehlt' \
+    "rennen.lua:31: in function 'Brücke'"; do
     check "its files say $text" grep -qaF "$text" "$work/contents"
 done
 check 'its transport has asked the server' grep -q 'GET' "$work/http.log"

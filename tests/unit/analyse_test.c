@@ -584,6 +584,24 @@ static void a_collector_in_the_stack_is_garbage_collection(void **state)
     assert_cause(CAUSE_garbage_collection, "in luaC_fullgc");
 }
 
+/* The innermost managed frames are looked at, however many native ones are further in. */
+static void a_collector_that_native_frames_stand_before_is_garbage_collection(void **state)
+{
+    struct sb_stack_frame frames[12 + 9] = {{0}};
+    const size_t n = sizeof frames / sizeof *frames;
+    uint32_t stack;
+
+    (void)state;
+    play_to_a_jank();
+    for (size_t i = 0; i < 12; i++)
+        frames[i] = (struct sb_stack_frame){.offset = 0x1000 + i};
+    for (size_t i = 12; i < n; i++)
+        frames[i].text = i == 12 + 7 ? "java.lang.System.gc" : "Game.tick"; /* the eighth */
+    stack = sb_stack(b, "main", frames, n);
+    sb_jank(b, 20004000, 300000, 2, SB_SAMPLES({20110000, stack}));
+    assert_cause(CAUSE_garbage_collection, "in java.lang.System.gc");
+}
+
 static void a_slow_gpu_is_gpu_bound(void **state)
 {
     (void)state;
@@ -758,6 +776,7 @@ int main(void)
         T(many_new_threads_are_an_explosion),
         T(a_falling_java_heap_is_garbage_collection),
         T(a_collector_in_the_stack_is_garbage_collection),
+        T(a_collector_that_native_frames_stand_before_is_garbage_collection),
         T(a_slow_gpu_is_gpu_bound),
         T(a_main_thread_without_a_core_waits),
         T(a_main_thread_that_neither_runs_nor_could_is_blocked),

@@ -50,6 +50,12 @@ struct counted {
 
 static _Thread_local bool inside, in_game_call;
 
+static void tell_managed(void *user, fw_managed_stack *out)
+{
+    (void)user;
+    fw_managed_frame(out, FW_MANAGED_LUA, "main.lua:7: in function 'load'");
+}
+
 static void break_off(void)
 {
     static const char text[] = "the allocator was called where it must not be\n";
@@ -338,6 +344,7 @@ static int set_up(void **state)
     g->options.user = &g->memory;
     g->options.allocate = allocate;
     g->options.release = release;
+    g->options.managed_stack = tell_managed;
     memset(raw, 0, sizeof raw);
     g->n_left = ZSTD_compress(g->left, sizeof g->left, raw, sizeof raw, 3);
     assert_false(ZSTD_isError(g->n_left));
@@ -610,6 +617,7 @@ static void recording_and_dying_take_no_memory(void **state)
 /* Older and newer callers --------------------------------------------------------------------- */
 
 #define BEFORE_ALLOCATOR offsetof(fw_options, allocate)
+#define BEFORE_MANAGED offsetof(fw_options, managed_stack)
 #define FIRST_CALLBACKS offsetof(fw_options, host_values)
 
 /* In a block that ends where the caller's struct does, so that tools see what is written past it.
@@ -636,7 +644,7 @@ static fw_context *start_as(struct game *g, size_t size, bool by_function)
 static void callers_of_older_headers_are_served(void **state)
 {
     struct game *g = *state;
-    const size_t size[] = {FIRST_CALLBACKS, BEFORE_ALLOCATOR, sizeof(fw_options)};
+    const size_t size[] = {FIRST_CALLBACKS, BEFORE_ALLOCATOR, BEFORE_MANAGED, sizeof(fw_options)};
 
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         fw_context *fw = start_as(g, size[i], false);

@@ -311,6 +311,145 @@ static void a_session_arrives_whole(void **state)
     assert_non_null(strstr(g->upload[0].metadata, "kind c2Vzc2lvbg==,fileid "));
 }
 
+/* A Lua game: the interpreter runs in native code. */
+static struct {
+    bool in_c;
+    _Atomic unsigned asked;
+    _Atomic(void *) user; /* as it came */
+} lua;
+
+static void tell_managed(void *user, fw_managed_stack *out)
+{
+    atomic_store(&lua.user, user);
+    if (lua.in_c)
+        fw_managed_frame(out, FW_MANAGED_LUA, "[C]: in function 'draw'");
+    fw_managed_frame(out, FW_MANAGED_LUA, "main.lua:12: in function 'frame'");
+    atomic_fetch_add(&lua.asked, 1);
+}
+
+/* A session apart from the network: a configuration that comes within a frame breaks its row. */
+static void send_what_was_recorded(struct game *g)
+{
+    if (g->log[0])
+        framewatch__session_log__free_unpacked(g->log[0], NULL);
+    g->log[0] = NULL;
+    forget_uploads(g);
+    g->options.flags = FW_UPLOAD_AT_STOP | FW_NO_STACKS;
+    fw_stop(fw_start(&g->options));
+}
+
+/* Whether a long frame has a managed stack. */
+static bool is_told(fw_context *fw)
+{
+    bool told = false;
+
+    pthread_mutex_lock(&fw->desk.mutex);
+    for (size_t i = 0; i < FW_DESK_TEXTS; i++)
+        told |= fw->desk.texts[i].used;
+    pthread_mutex_unlock(&fw->desk.mutex);
+    return told;
+}
+
+static bool has_text(const Framewatch__Stack *s)
+{
+    for (size_t i = 0; i < s->n_frame; i++)
+        if (s->frame[i]->text)
+            return true;
+    return false;
+}
+
+/* The first stack with managed frames. */
+static const Framewatch__Stack *stack_of_long_frame(struct game *g, uint32_t flags, bool in_c)
+{
+    fw_context *fw;
+    const Framewatch__SessionLog *log;
+    const Framewatch__Jank *jank;
+
+    g->options.flags = FW_NO_UPLOAD | flags;
+    g->options.managed_stack = tell_managed;
+    lua.in_c = in_c;
+    atomic_store(&lua.asked, 0);
+    fw = fw_start(&g->options);
+    fw_frame(fw);
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS; fw_now_ns() < until && !is_told(fw);)
+        usleep(1000);
+    fw_frame(fw);
+    fw_stop(fw);
+    assert_ptr_equal(atomic_load(&lua.user), g);
+    send_what_was_recorded(g);
+    log = arrived(g, 0);
+    jank = nth(log, FRAMEWATCH__PACKET__BODY_JANK, count(log, FRAMEWATCH__PACKET__BODY_JANK) - 1)
+               ->jank;
+    assert_true(jank->n_sample > 0);
+    for (size_t i = 0; i < log->n_packet; i++)
+        if (log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_STACK &&
+            has_text(log->packet[i]->stack))
+            return log->packet[i]->stack;
+    fail_msg("no such stack");
+    return NULL;
+}
+
+static void managed_frames_stand_where_the_main_thread_was_in_them(void **state)
+{
+    struct game *g = *state;
+    const Framewatch__Stack *s = stack_of_long_frame(g, FW_NO_STACKS, false);
+
+    assert_int_equal(s->n_frame, 1);
+    assert_string_equal(s->frame[0]->text, "main.lua:12: in function 'frame'");
+    assert_false(s->frame[0]->has_module || s->frame[0]->has_offset);
+
+    s = stack_of_long_frame(g, 0, false);
+    assert_true(s->n_frame > 3);
+    assert_string_equal(s->frame[0]->text, "main.lua:12: in function 'frame'");
+    for (size_t i = 1; i < s->n_frame; i++)
+        assert_true(!s->frame[i]->text && s->frame[i]->has_module);
+
+    s = stack_of_long_frame(g, 0, true);
+    assert_true(s->n_frame > 4);
+    assert_string_equal(s->frame[s->n_frame - 2]->text, "[C]: in function 'draw'");
+    assert_string_equal(s->frame[s->n_frame - 1]->text, "main.lua:12: in function 'frame'");
+    assert_null(s->frame[0]->text);
+}
+
+static void stall(void *user, fw_managed_stack *out)
+{
+    tell_managed(user, out);
+    usleep(210000); /* a slow runtime */
+}
+
+static void a_games_slow_managed_stacks_are_told_as_a_collector_that_is_off(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw;
+    const Framewatch__SessionLog *log;
+    const Framewatch__SelfReport *self;
+    size_t n;
+
+    g->options.flags = FW_NO_UPLOAD | FW_NO_STACKS;
+    g->options.managed_stack = stall;
+    atomic_store(&lua.asked, 0);
+    fw = fw_start(&g->options);
+    fw_frame(fw);
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS;
+         fw_now_ns() < until && !has_said(g, "managed stacks are off");)
+        usleep(1000);
+    fw_frame(fw);
+    fw_stop(fw);
+    assert_int_equal(atomic_load(&lua.asked), 3);
+    send_what_was_recorded(g);
+    log = arrived(g, 0);
+    n = count(log, FRAMEWATCH__PACKET__BODY_SELF_REPORT);
+    self = nth(log, FRAMEWATCH__PACKET__BODY_SELF_REPORT, n - 1)->self_report;
+    assert_string_equal(self->collector_off[self->n_collector_off - 1]->name, "managed");
+    assert_string_equal(self->collector_off[self->n_collector_off - 1]->reason,
+                        "slower than 200 ms");
+    assert_int_equal(self->collector_off[self->n_collector_off - 1]->failures, 3);
+    assert_string_equal(self->collector_cost[self->n_collector_cost - 1]->name, "managed");
+    assert_int_equal(self->collector_cost[self->n_collector_cost - 1]->looks, 3);
+    assert_true(self->collector_cost[self->n_collector_cost - 1]->max_us >= 200000);
+    assert_in_range(self->memory_bytes, 500000, 2 * 1024 * 1024);
+}
+
 static void what_was_sent_is_deleted_and_what_was_not_is_kept(void **state)
 {
     struct game *g = *state;
@@ -765,6 +904,8 @@ int main(int argc, char **argv)
 
     const struct CMUnitTest tests[] = {
         GAME_TEST(a_session_arrives_whole),
+        GAME_TEST(managed_frames_stand_where_the_main_thread_was_in_them),
+        GAME_TEST(a_games_slow_managed_stacks_are_told_as_a_collector_that_is_off),
         GAME_TEST(what_was_sent_is_deleted_and_what_was_not_is_kept),
         GAME_TEST(a_killed_session_is_closed_by_the_next_launch),
         GAME_TEST(the_background_breaks_the_row_and_finishes_the_file),

@@ -26,6 +26,9 @@ struct fixture {
     struct fw_watchdog dog;
     struct fw_desk_frame taken;
     char said[256];
+    pthread_t main;
+    _Atomic unsigned asked, asked_early, asked_on_main; /* for the managed stack */
+    _Atomic bool slow;
 };
 
 static void say(void *user, fw_log_level level, const char *text)
@@ -36,7 +39,23 @@ static void say(void *user, fw_log_level level, const char *text)
     snprintf(fx->said, sizeof fx->said, "%s", text);
 }
 
-static int set_up(void **state)
+static void tell_managed(void *user, fw_managed_stack *out)
+{
+    struct fixture *fx = user;
+    uint64_t began;
+
+    atomic_fetch_add(&fx->asked, 1);
+    if (fw_hook_running_ns(&fx->hook, fw_now_ns(), &began) < 20 * MS)
+        atomic_fetch_add(&fx->asked_early, 1);
+    if (pthread_equal(pthread_self(), fx->main))
+        atomic_fetch_add(&fx->asked_on_main, 1);
+    fw_managed_frame(out, FW_MANAGED_JAVA, "a.b.load(SourceFile:7)");
+    fw_managed_frame(out, FW_MANAGED_JAVA, "a.b.run(SourceFile:9)");
+    if (atomic_load(&fx->slow))
+        usleep((FW_MANAGED_SLOW_MS + 10) * 1000u);
+}
+
+static int set_up_with(void **state, bool managed, bool native)
 {
     struct fixture *fx = aligned_alloc(FW_CACHE_LINE, sizeof *fx);
 
@@ -50,9 +69,29 @@ static int set_up(void **state)
     fx->dog.log = &fx->log;
     atomic_store(&fx->dog.jank_stack_ms, 20);
     atomic_store(&fx->dog.stacks, true);
-    assert_true(fw_watchdog_start(&fx->dog, true));
+    fx->main = pthread_self();
+    if (managed) {
+        fx->dog.managed.call = tell_managed;
+        fx->dog.managed.user = fx;
+    }
+    assert_true(fw_watchdog_start(&fx->dog, native));
     *state = fx;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_with(state, false, true);
+}
+
+static int set_up_managed(void **state)
+{
+    return set_up_with(state, true, true);
+}
+
+static int set_up_managed_alone(void **state)
+{
+    return set_up_with(state, true, false);
 }
 
 static int tear_down(void **state)
@@ -305,7 +344,74 @@ static void a_main_thread_that_answers_late_keeps_its_stacks(void **state)
     assert_null(atomic_load(&fx->dog.off_reason));
 }
 
+static bool has_managed(struct fixture *fx, const struct fw_desk_sample *s)
+{
+    const struct fw_desk_texts *t = fw_desk_texts_of(&fx->desk, s);
+
+    return t && t->n == 2 && !strcmp(t->bytes, "a.b.load(SourceFile:7)");
+}
+
+static void
+the_game_is_asked_for_its_managed_stack_while_a_frame_is_long_and_only_then(void **state)
+{
+    struct fixture *fx = *state;
+    uint64_t began = 0, worst = 0, last = present(fx);
+
+    for (int i = 0; i < 50; i++, last = began) {
+        usleep(4000);
+        began = present(fx);
+        worst = began - last > worst ? began - last : worst;
+    }
+    if (worst < 19 * MS) /* else the machine itself was too busy for short frames */
+        assert_int_equal(atomic_load(&fx->asked), 0);
+    assert_true(work_until_sampled(fx, began, 2, nap));
+    assert_true(atomic_load(&fx->asked) >= 2);
+    if (worst < 19 * MS) /* else a frame may have ended just before the call */
+        assert_int_equal(atomic_load(&fx->asked_early), 0);
+    assert_int_equal(atomic_load(&fx->asked_on_main), 0);
+    assert_true(fw_desk_take(&fx->desk, began, &fx->taken));
+    assert_true(mentions(fx, &fx->taken.sample[0], (const void *)work_until_sampled, 512));
+    assert_true(has_managed(fx, &fx->taken.sample[0]));
+    assert_true(has_managed(fx, &fx->taken.sample[1]));
+    fw_desk_give_back(&fx->desk, &fx->taken);
+}
+
+static void managed_stacks_come_where_the_main_thread_may_not_be_signalled(void **state)
+{
+    struct fixture *fx = *state;
+    uint64_t began = present(fx);
+
+    assert_true(work_until_sampled(fx, began, 1, nap));
+    assert_true(fw_desk_take(&fx->desk, began, &fx->taken));
+    assert_int_equal(fx->taken.sample[0].n, 0);
+    assert_true(fx->taken.sample[0].t_ns - began >= 20 * MS);
+    assert_true(has_managed(fx, &fx->taken.sample[0]));
+    assert_int_equal(atomic_load(&fx->dog.capture.sent), 0);
+    fw_desk_give_back(&fx->desk, &fx->taken);
+}
+
+static void a_game_that_answers_slowly_is_not_asked_again_and_native_stacks_go_on(void **state)
+{
+    struct fixture *fx = *state;
+    uint64_t began;
+
+    atomic_store(&fx->slow, true);
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS;
+         fw_now_ns() < until && !atomic_load(&fx->dog.managed.off_reason);)
+        assert_true(work_until_sampled(fx, present(fx), 3, nap));
+    assert_int_equal(atomic_load(&fx->asked), FW_MANAGED_MAX_SLOW);
+    assert_non_null(strstr(fx->said, "managed stacks are off"));
+    atomic_store(&fx->slow, false);
+    began = present(fx);
+    assert_true(work_until_sampled(fx, began, 2, nap));
+    assert_int_equal(atomic_load(&fx->asked), FW_MANAGED_MAX_SLOW);
+    assert_true(fw_desk_take(&fx->desk, began, &fx->taken));
+    assert_null(fw_desk_texts_of(&fx->desk, &fx->taken.sample[0]));
+    assert_null(atomic_load(&fx->dog.off_reason));
+}
+
 #define DOG_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define MANAGED_TEST(f) cmocka_unit_test_setup_teardown(f, set_up_managed, tear_down)
 
 int main(void)
 {
@@ -318,6 +424,11 @@ int main(void)
         DOG_TEST(a_frame_that_holds_the_loaders_lock_is_sampled),
         DOG_TEST(frames_full_of_malloc_and_dlopen_are_sampled_without_a_deadlock),
         DOG_TEST(a_main_thread_that_answers_late_keeps_its_stacks),
+        MANAGED_TEST(the_game_is_asked_for_its_managed_stack_while_a_frame_is_long_and_only_then),
+        cmocka_unit_test_setup_teardown(
+            managed_stacks_come_where_the_main_thread_may_not_be_signalled, set_up_managed_alone,
+            tear_down),
+        MANAGED_TEST(a_game_that_answers_slowly_is_not_asked_again_and_native_stacks_go_on),
         DOG_TEST(a_main_thread_that_never_answers_ends_the_stacks_and_the_reason_is_told),
     };
 

@@ -29,6 +29,8 @@ namespace FramewatchSdk
 
     public enum LogLevel { Error = 0, Warn = 1, Info = 2 }
 
+    public enum ManagedKind { Java = 0, CSharp = 1, Lua = 2 }
+
     /// What the game's platform code knows; -1: unknown.
     public struct HostValues
     {
@@ -52,6 +54,11 @@ namespace FramewatchSdk
         public Func<Network> Network;
         public Func<HostValues> HostValues;
         public Action<LogLevel, string> Log;
+        /// The main thread's stack in a runtime's own words, innermost first, asked while a frame is long.
+        /// It must not wait for the main thread; null: none. C#'s own stack of another thread cannot be
+        /// read: Environment.StackTrace is that of the thread which asks.
+        public Func<IList<string>> ManagedStack;
+        public ManagedKind ManagedKind = ManagedKind.Java;
         /// True: exchanges are made here, by HttpWebRequest. False: by the library's libcurl.
         public bool ManagedTransport = true;
     }
@@ -93,6 +100,7 @@ namespace FramewatchSdk
             public uint HardwarePeriodMs, SliceMs, JankStackMs, Flags;
             public IntPtr Transport, Network, Log, User;
             public IntPtr HostValues, Environment;
+            public IntPtr Allocate, Release, ManagedStack;
         }
 
         [StructLayout(LayoutKind.Sequential)]
@@ -138,11 +146,13 @@ namespace FramewatchSdk
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate int NetworkCall(IntPtr user);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void LogCall(IntPtr user, int level, IntPtr text);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void HostCall(IntPtr user, IntPtr values);
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void ManagedCall(IntPtr user, IntPtr stack);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void HeaderCall(IntPtr sink, IntPtr name, IntPtr value);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void BodyCall(IntPtr sink, byte[] bytes, UIntPtr n);
 
         const CallingConvention C = CallingConvention.Cdecl;
-        [DllImport(Library, CallingConvention = C)] static extern void fw_options_init(ref NativeOptions options);
+        [DllImport(Library, CallingConvention = C)] static extern void fw_options_init_sized(ref NativeOptions options, UIntPtr size);
+        [DllImport(Library, CallingConvention = C)] static extern void fw_managed_frame(IntPtr stack, int kind, byte[] text);
         [DllImport(Library, CallingConvention = C)] static extern IntPtr fw_start(ref NativeOptions options);
         [DllImport(Library, CallingConvention = C)] static extern void fw_stop(IntPtr fw);
         [DllImport(Library, CallingConvention = C)] static extern void fw_frame(IntPtr fw);
@@ -173,6 +183,7 @@ namespace FramewatchSdk
         static readonly NetworkCall network = OnNetwork;
         static readonly LogCall log = OnLog;
         static readonly HostCall host = OnHost;
+        static readonly ManagedCall managed = OnManaged;
         static NativeHud hud = new NativeHud { FrameUs = new uint[HudFrames] };
 
         public static bool Running { get { return handle != IntPtr.Zero; } }
@@ -215,6 +226,8 @@ namespace FramewatchSdk
                 n.Network = Marshal.GetFunctionPointerForDelegate(network);
             if (o.HostValues != null)
                 n.HostValues = Marshal.GetFunctionPointerForDelegate(host);
+            if (o.ManagedStack != null)
+                n.ManagedStack = Marshal.GetFunctionPointerForDelegate(managed);
             if (o.Log != null)
                 n.Log = Marshal.GetFunctionPointerForDelegate(log);
             given = o;
@@ -303,11 +316,11 @@ namespace FramewatchSdk
 
         static UIntPtr SizeOf<T>() { return new UIntPtr((uint)Marshal.SizeOf(typeof(T))); }
 
-        /// Whether the library's options are these.
+        /// Whether the library knows all of these options.
         static bool SameLayout()
         {
             var n = new NativeOptions();
-            fw_options_init(ref n);
+            fw_options_init_sized(ref n, SizeOf<NativeOptions>());
             return n.Size == SizeOf<NativeOptions>();
         }
 
@@ -365,6 +378,18 @@ namespace FramewatchSdk
                 n.Charging = v.Charging;
                 n.ThermalStatus = v.ThermalStatus;
                 Marshal.StructureToPtr(n, values, false);
+            }
+            catch (Exception) { }
+        }
+
+        [MonoPInvokeCallback(typeof(ManagedCall))]
+        static void OnManaged(IntPtr user, IntPtr stack)
+        {
+            try
+            {
+                var frames = given.ManagedStack();
+                for (int i = 0; frames != null && i < frames.Count; i++)
+                    fw_managed_frame(stack, (int)given.ManagedKind, Utf8(frames[i]));
             }
             catch (Exception) { }
         }

@@ -196,6 +196,8 @@ static void set_up_threads(struct fw_context *fw, const fw_options *o)
     fw->crash.last_words = fw_recorder_last_words;
     fw->crash.user = r;
     w->sampler = &r->waker;
+    w->managed.call = o->managed_stack;
+    w->managed.user = o->user;
     atomic_store(&w->jank_stack_ms, r->base.jank_stack_ms);
 }
 

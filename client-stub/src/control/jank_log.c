@@ -65,36 +65,97 @@ static struct fw_wire_stack_frame frame_of(struct fw_jank_log *l, struct fw_slic
     return (struct fw_wire_stack_frame){.module = id, .offset = offset + m.load_address};
 }
 
-/* FNV-1a over modules and offsets. */
-static uint64_t hash_of(const struct fw_desk_sample *sample)
+/* Code that a runtime made: outside every module, or in a file of Android's compiler. */
+static bool is_managed_code(struct fw_jank_log *l, uint16_t place)
+{
+    static const char *const ends[] = {".odex", ".oat"};
+    struct fw_desk_module m;
+
+    if (place == FW_DESK_NO_MODULE)
+        return true;
+    fw_desk_get_module(l->desk, place, &m);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t n = strlen(m.name), end = strlen(ends[i]);
+
+        if (n > end && !strcmp(m.name + n - end, ends[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What the runtime has told by name is not told by address as well. */
+static bool is_left_out(struct fw_jank_log *l, uint16_t place, const struct fw_desk_texts *texts)
+{
+    return texts && is_managed_code(l, place);
+}
+
+/* FNV-1a over modules and offsets, and the managed texts. */
+static uint64_t hash_of(struct fw_jank_log *l, const struct fw_desk_sample *sample,
+                        const struct fw_desk_texts *texts)
 {
     uint64_t hash = 14695981039346656037u;
 
     for (unsigned i = 0; i < sample->n; i++) {
+        if (is_left_out(l, sample->module[i], texts))
+            continue;
         hash = (hash ^ sample->module[i]) * 1099511628211u;
         for (unsigned shift = 0; shift < 64; shift += 8)
             hash = (hash ^ (sample->offset[i] >> shift & 0xff)) * 1099511628211u;
     }
+    for (size_t i = 0; texts && i < texts->len; i++)
+        hash = (hash ^ (unsigned char)texts->bytes[i]) * 1099511628211u;
     return hash;
+}
+
+struct joined {
+    struct fw_wire_stack_frame frame[FW_DESK_DEPTH + FW_MANAGED_FRAMES];
+    size_t n;
+};
+
+static void join_native(struct joined *out, struct fw_jank_log *l, struct fw_slice *s,
+                        const struct fw_desk_sample *sample, const struct fw_desk_texts *texts)
+{
+    for (unsigned i = 0; i < sample->n; i++)
+        if (!is_left_out(l, sample->module[i], texts))
+            out->frame[out->n++] = frame_of(l, s, sample->module[i], sample->offset[i]);
+}
+
+static void join_managed(struct joined *out, const struct fw_desk_texts *texts)
+{
+    const char *text = texts->bytes;
+
+    for (unsigned i = 0; i < texts->n; i++, text += strlen(text) + 1)
+        out->frame[out->n++] = (struct fw_wire_stack_frame){.text = text};
+}
+
+static void join(struct joined *out, struct fw_jank_log *l, struct fw_slice *s,
+                 const struct fw_desk_sample *sample, const struct fw_desk_texts *texts)
+{
+    out->n = 0;
+    if (texts && !texts->native_first)
+        join_managed(out, texts);
+    join_native(out, l, s, sample, texts);
+    if (texts && texts->native_first)
+        join_managed(out, texts);
 }
 
 /* The stack's id in this file; 0 when it could not be written. */
 static uint32_t stack_id(struct fw_jank_log *l, struct fw_slice *s,
                          const struct fw_desk_sample *sample)
 {
-    struct fw_wire_stack_frame frame[FW_DESK_DEPTH];
-    uint64_t hash = hash_of(sample);
+    const struct fw_desk_texts *texts = fw_desk_texts_of(l->desk, sample);
+    struct joined stack;
+    uint64_t hash = hash_of(l, sample, texts);
 
     for (unsigned i = 0; i < l->n_stacks; i++)
         if (l->stack_hash[i] == hash)
             return i + 1;
     if (l->n_stacks == FW_FILE_STACKS)
         return 0;
-    for (unsigned i = 0; i < sample->n; i++)
-        frame[i] = frame_of(l, s, sample->module[i], sample->offset[i]);
+    join(&stack, l, s, sample, texts);
     if (!fw_wire_stack(&s->raw, &(struct fw_wire_stack){.id = l->n_stacks + 1,
-                                                        .frames = frame,
-                                                        .n = sample->n,
+                                                        .frames = stack.frame,
+                                                        .n = stack.n,
                                                         .thread = "main"})) {
         s->lost_packets++;
         return 0;
@@ -114,6 +175,7 @@ static void write_stacks(struct fw_jank_log *l, struct fw_slice *s, struct fw_pe
             p->sample[p->n_samples++] = (struct fw_wire_stack_sample){
                 .t_us = t_us(l, l->taken.sample[i].t_ns), .stack = id};
     }
+    fw_desk_give_back(l->desk, &l->taken);
 }
 
 /* The looks around the jank that the file lacks, oldest first. */

@@ -152,17 +152,37 @@ static uint64_t cpu_us(const struct fw_recorder *r)
            atomic_load(&r->uploader->cpu_us);
 }
 
+static size_t managed_cost(const struct fw_managed *m, struct fw_wire_collector_cost *out)
+{
+    *out = (struct fw_wire_collector_cost){
+        .name = "managed",
+        .looks = atomic_load(&m->looks),
+        .us = atomic_load(&m->ns) / 1000,
+        .max_us = atomic_load(&m->max_ns) / 1000,
+        .failures = atomic_load(&m->slow),
+    };
+    return out->looks > 0;
+}
+
 static void add_self_report(struct fw_recorder *r, uint64_t now)
 {
-    struct fw_wire_collector_off off[FW_COLLECTORS + 1];
-    struct fw_wire_collector_cost cost[FW_COLLECTORS];
+    struct fw_wire_collector_off off[FW_COLLECTORS + 2];
+    struct fw_wire_collector_cost cost[FW_COLLECTORS + 1];
     const char *stacks_off = atomic_load(&r->watchdog->off_reason);
+    const char *managed_off = atomic_load(&r->watchdog->managed.off_reason);
     size_t n = fw_collectors_off(&r->collectors, off);
+    size_t n_cost = fw_collectors_cost(&r->collectors, cost);
 
     if (stacks_off)
         off[n++] = (struct fw_wire_collector_off){.name = "stacks",
                                                   .reason = stacks_off,
                                                   .failures = atomic_load(&r->watchdog->failures)};
+    if (managed_off)
+        off[n++] =
+            (struct fw_wire_collector_off){.name = "managed",
+                                           .reason = managed_off,
+                                           .failures = atomic_load(&r->watchdog->managed.slow)};
+    n_cost += managed_cost(&r->watchdog->managed, &cost[n_cost]);
     fw_slice_check(
         &r->slice,
         fw_wire_self_report(
@@ -180,7 +200,7 @@ static void add_self_report(struct fw_recorder *r, uint64_t now)
                 .off = off,
                 .n_off = n,
                 .cost = cost,
-                .n_cost = fw_collectors_cost(&r->collectors, cost),
+                .n_cost = n_cost,
                 .memory_bytes = r->memory_bytes,
                 .dropped_files = atomic_load(&r->store->dropped_files),
             }));

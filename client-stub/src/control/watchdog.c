@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define STACK_BYTES (192u * 1024u)
+#define MANAGED_STACK_BYTES (512u * 1024u) /* the game's call may enter a runtime */
 #define ANSWER_MS 200
 #define SILENT_NS 3000000000ull   /* a signal that is not answered for so long never will be */
 #define NO_FRAME_NS 250000000ull  /* until the first frame, or between two that are long done */
@@ -58,7 +59,6 @@ static void fill_sample(struct fw_watchdog *w, struct fw_desk_sample *s, bool fr
     struct fw_unwound frame[FW_UNWIND_MAX];
     size_t n = unwind(w, frame, fresh);
 
-    s->n = 0;
     for (size_t i = 0; i < n && i < FW_DESK_DEPTH; i++, s->n++) {
         uint16_t module = frame[i].module ? desk_module(w, frame[i].module) : FW_DESK_NO_MODULE;
 
@@ -89,41 +89,76 @@ static bool too_late(const struct fw_watchdog *w, uint64_t began_ns)
     return present != began_ns && present <= w->capture.taken_ns;
 }
 
-/* True if the frame has one stack more. */
-static bool take_stack(struct fw_watchdog *w, uint64_t began_ns, bool first)
+static bool wants_native(const struct fw_watchdog *w)
 {
-    struct fw_desk_sample sample;
+    return w->can_capture && !atomic_load(&w->off_reason);
+}
 
+static void take_native(struct fw_watchdog *w, uint64_t began_ns, bool first,
+                        struct fw_desk_sample *out)
+{
     if (!fw_capture_pending(&w->capture))
         w->silent_since_ns = fw_now_ns(); /* what was asked before was answered, late or not */
     if (!fw_capture_take(&w->capture, ANSWER_MS)) {
         atomic_fetch_add(&w->failures, 1);
         if (fw_now_ns() - w->silent_since_ns > SILENT_NS)
             switch_off(w, "the main thread does not answer");
-        return false;
+    } else if (!too_late(w, began_ns)) {
+        out->t_ns = w->capture.taken_ns;
+        fill_sample(w, out, first);
     }
-    if (too_late(w, began_ns))
+}
+
+static bool still_runs(const struct fw_watchdog *w, uint64_t began_ns)
+{
+    uint64_t began;
+
+    return !atomic_load(&w->stop) && fw_hook_running_ns(w->hook, fw_now_ns(), &began) &&
+           began == began_ns;
+}
+
+/* NULL: none, or it may be that of a later frame. */
+static const struct fw_desk_texts *take_managed(struct fw_watchdog *w, uint64_t began_ns)
+{
+    const struct fw_desk_texts *texts;
+
+    if (!fw_managed_wanted(&w->managed) || !still_runs(w, began_ns))
+        return NULL;
+    texts = fw_managed_ask(&w->managed, w->log);
+    return still_runs(w, began_ns) ? texts : NULL;
+}
+
+/* True if the frame has one stack more. */
+static bool take_stack(struct fw_watchdog *w, uint64_t began_ns, bool first)
+{
+    struct fw_desk_sample sample;
+    const struct fw_desk_texts *managed;
+
+    sample.n = 0;
+    if (wants_native(w))
+        take_native(w, began_ns, first, &sample);
+    managed = take_managed(w, began_ns);
+    if (!sample.n && !managed)
         return false;
-    sample.t_ns = w->capture.taken_ns;
-    fill_sample(w, &sample, first);
-    return sample.n && fw_desk_add_sample(w->desk, began_ns, &sample);
+    if (!sample.n)
+        sample.t_ns = fw_now_ns();
+    return fw_desk_add_sample(w->desk, began_ns, &sample, managed);
 }
 
 static bool wants_stacks(struct fw_watchdog *w)
 {
-    return w->can_capture && atomic_load(&w->stacks) && !atomic_load(&w->off_reason);
+    return atomic_load(&w->stacks) && (wants_native(w) || fw_managed_wanted(&w->managed));
 }
 
 /* The frame that began then is long: samples it until it ends or has enough. */
 static void follow(struct fw_watchdog *w, uint64_t began_ns)
 {
-    uint64_t step = atomic_load(&w->jank_stack_ms) * 1000000ull, began;
+    uint64_t step = atomic_load(&w->jank_stack_ms) * 1000000ull;
     unsigned taken = 0, looks = 0;
 
     atomic_store(&w->jank_ns, began_ns);
     fw_waker_wake(w->sampler);
-    while (!atomic_load(&w->stop) && fw_hook_running_ns(w->hook, fw_now_ns(), &began) &&
-           began == began_ns) {
+    while (still_runs(w, began_ns)) {
         bool wanted = wants_stacks(w); /* perhaps not yet: the session may still be starting */
 
         looks++;
@@ -159,6 +194,9 @@ bool fw_watchdog_start(struct fw_watchdog *w, bool stacks)
 
     if (!fw_waker_init(&w->waker))
         return false;
+    if (w->managed.call &&
+        !(fw_managed_start(&w->managed, w->memory) && fw_desk_make_texts(w->desk, w->memory)))
+        return false;
     if (stacks) {
         reason = fw_capture_start(&w->capture, w->memory);
         if (!reason && !fw_modules_init(&w->modules, w->memory))
@@ -167,7 +205,8 @@ bool fw_watchdog_start(struct fw_watchdog *w, bool stacks)
         if (reason)
             switch_off(w, reason);
     }
-    w->running = fw_thread_start(&w->thread, "fw-watch", STACK_BYTES, run, w);
+    w->running = fw_thread_start(&w->thread, "fw-watch",
+                                 w->managed.call ? MANAGED_STACK_BYTES : STACK_BYTES, run, w);
     return w->running;
 }
 
@@ -181,6 +220,7 @@ void fw_watchdog_stop(struct fw_watchdog *w)
     }
     fw_capture_stop(&w->capture);
     fw_modules_fini(&w->modules);
+    fw_managed_stop(&w->managed, w->memory);
 }
 
 void fw_watchdog_fini(struct fw_watchdog *w)
@@ -190,5 +230,6 @@ void fw_watchdog_fini(struct fw_watchdog *w)
 
 size_t fw_watchdog_memory(const struct fw_watchdog *w)
 {
-    return w->can_capture ? FW_STACK_BYTES + FW_MAX_MODULES * sizeof *w->modules.at : 0;
+    return (w->can_capture ? FW_STACK_BYTES + FW_MAX_MODULES * sizeof *w->modules.at : 0) +
+           (w->managed.stack ? sizeof *w->managed.stack + fw_desk_memory(w->desk) : 0);
 }

@@ -5,13 +5,15 @@
  * frame would be long, and by then another one usually runs. While nothing runs (background,
  * paused) it wakes once a second. It unwinds after the main thread has gone on; it never waits with
  * a lock held, and a main thread that does not answer in 200 ms is left alone: on a busy machine it
- * may answer later, and only one that never does ends the stacks.
+ * may answer later, and only one that never does ends the stacks. Then the game is asked for its
+ * managed stack, if it tells one.
  */
 #pragma once
 #include "platform/capture.h"
 #include "platform/modules.h"
 #include "src/collect/frame.h"
 #include "src/control/desk.h"
+#include "src/control/managed.h"
 #include "src/log.h"
 #include "src/waker.h"
 
@@ -22,6 +24,7 @@ struct fw_watchdog {
     struct fw_waker *sampler; /* woken when a jank begins */
     const struct fw_log *log;
     const struct fw_allocator *memory; /* NULL: malloc */
+    struct fw_managed managed;         /* its call and user */
     _Atomic uint32_t jank_stack_ms;
     _Atomic bool stacks;      /* wanted */
     _Atomic uint64_t jank_ns; /* begin of the last long frame seen; read by the sampler */
@@ -41,8 +44,8 @@ struct fw_watchdog {
     bool running;
 };
 
-/* On the main thread. Without `stacks` nothing is signalled, but janks are still noticed. False: no
- * thread. */
+/* On the main thread. Without `stacks` nothing is signalled, but janks are still noticed, and the
+ * game is asked. False: no thread, or no memory for managed stacks. */
 bool fw_watchdog_start(struct fw_watchdog *w, bool stacks);
 void fw_watchdog_stop(struct fw_watchdog *w); /* on the main thread; also after a failed start */
 void fw_watchdog_fini(struct fw_watchdog *w); /* last: when nobody can wake it any more */
