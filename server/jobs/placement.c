@@ -161,8 +161,15 @@ static bool read_pasts(struct db *db, const struct measures *m, struct arena *me
     }
     if (!n)
         return true;
-    if (!db_all(db, Q_EXPECTATION_PAST,
-                DB_ARGS(db_i64s(build, n), db_i64(m->at[0].of->key->shard), db_bytess(install, n)),
+
+    struct db_arg arg[3] = {db_i64s(build, n), db_i64(of[0]->of->key->shard),
+                            db_bytess(install, n)};
+
+    if (n == 1) { /* as for targets */
+        arg[0] = db_i64(*build);
+        arg[2] = db_bytes(install->at, install->len);
+    }
+    if (!db_all(db, n == 1 ? Q_EXPECTATION_PAST : Q_EXPECTATIONS_PAST, (struct db_args){3, arg},
                 &past_map, mem, &rows, err))
         return false;
     for (size_t i = 0; i < rows.n; i++) {
@@ -298,6 +305,16 @@ static int by_value(const void *va, const void *vb)
     return (*a > *b) - (*a < *b);
 }
 
+/* Of one session: without arrays the plans are kept, for jobs that count one at a time. */
+static bool read_targets_of_one(struct db *db, const struct placement_key *key, struct arena *mem,
+                                struct db_rows *out, struct err *err)
+{
+    const struct db_args build = DB_ARGS(db_i64(key->build_id), db_i64(key->received_us));
+
+    return db_exec(db, Q_EXPECTATION_LOCK_SHARED, (struct db_args){1, build.v}, err) &&
+           db_all(db, Q_EXPECTATION_OF, build, &target_map, mem, out, err);
+}
+
 /* The expectations of all, by session; each build is locked once, in their order. */
 static bool read_targets(struct db *db, const struct placing *p, size_t n, struct arena *mem,
                          struct db_rows *out, struct err *err)
@@ -307,6 +324,8 @@ static bool read_targets(struct db *db, const struct placing *p, size_t n, struc
     int64_t *received = arena_array(mem, n, sizeof *received);
     size_t builds = 0;
 
+    if (n == 1)
+        return read_targets_of_one(db, p->key, mem, out, err);
     if (arena_full(mem))
         return out_of_memory(err);
     for (size_t i = 0; i < n; i++) {
@@ -317,8 +336,8 @@ static bool read_targets(struct db *db, const struct placing *p, size_t n, struc
     for (size_t i = 0; i < n; i++)
         if (!builds || sorted[builds - 1] != sorted[i])
             sorted[builds++] = sorted[i];
-    return db_exec(db, Q_EXPECTATION_LOCK_SHARED, DB_ARGS(db_i64s(sorted, builds)), err) &&
-           db_all(db, Q_EXPECTATION_OF, DB_ARGS(db_i64s(build, n), db_i64s(received, n)),
+    return db_exec(db, Q_EXPECTATIONS_LOCK_SHARED, DB_ARGS(db_i64s(sorted, builds)), err) &&
+           db_all(db, Q_EXPECTATIONS_OF, DB_ARGS(db_i64s(build, n), db_i64s(received, n)),
                   &target_map, mem, out, err);
 }
 

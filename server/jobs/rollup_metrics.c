@@ -124,19 +124,29 @@ static bool change_installs(struct db *db, int64_t shard, struct installs *c, st
     if (!install_columns(c, mem, &k))
         return out_of_memory(err);
 
-    const struct db_arg arg[5] = {db_i64(shard), db_i64s(k.build, c->n), db_i64s(k.tier, c->n),
-                                  db_bytess(k.install, c->n), db_bytess(k.sums, c->n)};
+    /* One row is the rule, of a job that counts one session: without arrays its plans are kept. */
+    const bool one = c->n == 1;
+    const struct rollup_key *key = c->at[0].key;
+    struct db_arg arg[5] = {db_i64(shard), db_i64s(k.build, c->n), db_i64s(k.tier, c->n),
+                            db_bytess(k.install, c->n), db_bytess(k.sums, c->n)};
     const struct db_args keys = {4, arg}, all = {5, arg};
 
-    if (!db_exec(db, Q_INSTALL_MAKE, keys, err) ||
-        !db_all(db, Q_INSTALL_LOCK, keys, &locked_map, mem, &rows, err))
+    if (one) {
+        arg[1] = db_i64(key->build_id);
+        arg[2] = db_i64(key->tier);
+        arg[3] = db_bytes(key->install.at, key->install.len);
+    }
+    if (!db_exec(db, one ? Q_INSTALL_MAKE : Q_INSTALLS_MAKE, keys, err) ||
+        !db_all(db, one ? Q_INSTALL_LOCK : Q_INSTALLS_LOCK, keys, &locked_map, mem, &rows, err))
         return false;
     if (rows.n != c->n)
         return err_set(err, ERR_DB, "rows of installs vanished");
     for (size_t i = 0; i < c->n; i++)
         if (!sum_install(((const struct locked *)rows.at)[i].sums, &c->at[i], mem, &k.sums[i], err))
             return false;
-    return db_exec(db, Q_INSTALL_SET, all, err);
+    if (one)
+        arg[4] = db_bytes(k.sums->at, k.sums->len);
+    return db_exec(db, one ? Q_INSTALL_SET : Q_INSTALLS_SET, all, err);
 }
 
 static bool same_install(const struct rollup_key *a, const struct rollup_key *b)

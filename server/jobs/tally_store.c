@@ -54,6 +54,32 @@ static void put(struct columns *c, const unsigned char *id, const struct tally_a
     c->n++;
 }
 
+/* Few are written without arrays: the plan is kept. */
+static bool write_few(struct db *db, int64_t app, int64_t shard, const struct columns *c,
+                      struct err *err)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!db_exec(db, Q_TALLY_DELTA_ADD,
+                     DB_ARGS(db_i64(app), db_i64(shard), db_uuid(c->id[i].at),
+                             db_bytes(c->install[i].at, c->install[i].len), db_i64(c->build[i]),
+                             db_i64(c->day[i]), db_i64(c->tier[i]), db_i64(c->model[i]),
+                             db_i64(c->sign[i]), db_bytes(c->tally[i].at, c->tally[i].len)),
+                     err))
+            return false;
+    return true;
+}
+
+static bool write_many(struct db *db, int64_t app, int64_t shard, const struct columns *c,
+                       struct err *err)
+{
+    return db_exec(db, Q_TALLY_DELTAS_ADD,
+                   DB_ARGS(db_i64(app), db_i64(shard), db_uuids(c->id, c->n),
+                           db_bytess(c->install, c->n), db_i64s(c->build, c->n),
+                           db_i64s(c->day, c->n), db_i64s(c->tier, c->n), db_i64s(c->model, c->n),
+                           db_i64s(c->sign, c->n), db_bytess(c->tally, c->n)),
+                   err);
+}
+
 bool tally_store(struct db *db, int64_t app, int64_t shard, const struct tally_move *moves,
                  size_t n, struct arena *mem, struct err *err)
 {
@@ -69,12 +95,6 @@ bool tally_store(struct db *db, int64_t app, int64_t shard, const struct tally_m
         put(&c, m->id, &m->was, -1);
         put(&c, m->id, &m->is, +1);
     }
-    return !c.n ||
-           (db_exec(db, Q_TALLY_DELTA_ADD,
-                    DB_ARGS(db_i64(app), db_i64(shard), db_uuids(c.id, c.n),
-                            db_bytess(c.install, c.n), db_i64s(c.build, c.n), db_i64s(c.day, c.n),
-                            db_i64s(c.tier, c.n), db_i64s(c.model, c.n), db_i64s(c.sign, c.n),
-                            db_bytess(c.tally, c.n)),
-                    err) &&
-            db_exec(db, Q_FAMILIES_QUEUE, DB_ARGS(db_i64(app)), err));
+    return !c.n || ((n == 1 ? write_few : write_many)(db, app, shard, &c, err) &&
+                    db_exec(db, Q_FAMILIES_QUEUE, DB_ARGS(db_i64(app)), err));
 }

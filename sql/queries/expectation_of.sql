@@ -1,14 +1,11 @@
--- The expectations that sessions of builds ($1), received at $2 (us since 1970), are measured against:
--- their build's own, and those of the builds whose baseline it is (the latest few). n = place in the
--- arrays, from 1.
-SELECT k.n, e.build_id, e.arm::bigint AS arm
-FROM unnest($1::integer[], $2::bigint[]) WITH ORDINALITY AS k (build_id, received_us, n)
-CROSS JOIN LATERAL (
-    SELECT o.build_id, 0 AS arm FROM expectation o WHERE o.build_id = k.build_id
-    UNION ALL
-    SELECT b.build_id, CASE WHEN timestamptz 'epoch' + k.received_us * interval '1 us' < b.frozen_at
-                            THEN 1 ELSE 2 END
-    FROM expectation b
-    WHERE b.baseline_id = k.build_id AND b.build_id <> k.build_id
-      AND b.base_from <= timestamptz 'epoch' + k.received_us * interval '1 us') e
-ORDER BY k.n, e.build_id
+-- The expectations that a session of build $1, received at $2 (us since 1970), is measured against:
+-- its build's own, and those of the builds whose baseline it is (the latest few).
+SELECT 1::bigint AS n, build_id, CASE WHEN build_id = $1::integer THEN 0
+                      WHEN timestamptz 'epoch' + $2::bigint * interval '1 us' < frozen_at THEN 1
+                      ELSE 2 END::bigint AS arm
+FROM expectation
+WHERE build_id = $1::integer
+   OR build_id IN (SELECT build_id FROM expectation
+                   WHERE baseline_id = $1::integer
+                     AND base_from <= timestamptz 'epoch' + $2::bigint * interval '1 us')
+ORDER BY build_id

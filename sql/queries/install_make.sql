@@ -1,6 +1,4 @@
--- Rows without sums where there are none yet, in key order; of their own statement, as for
--- frame_rollup.
+-- A row without sums if there is none yet.
 INSERT INTO install_build (shard, build_id, tier, install_hash, sums)
-SELECT $1::integer, k.build_id, k.tier, k.install_hash, ''
-FROM unnest($2::integer[], $3::smallint[], $4::bytea[]) AS k (build_id, tier, install_hash)
+VALUES ($1::integer, $2::integer, $3::smallint, $4::bytea, '')
 ON CONFLICT DO NOTHING
