@@ -3,8 +3,8 @@
  *
  * Folded (Brendan Gregg's stackcollapse): "root;child;leaf N", a line a stack that ends somewhere.
  * The form has no escapes of its own, so ours are read back by fold_read(): '\' before ';', '\' and
- * 'n' for a newline, 'r' for a carriage return. Other control bytes become '?', and so does an
- * empty name; a frame that is empty is left out.
+ * 'n' for a newline, 'r' for a carriage return. Other control characters (C0, DEL, C1) become '?',
+ * one a byte, and so does an empty name; a frame that is empty is left out.
  */
 #pragma once
 #include "base/buf.h"

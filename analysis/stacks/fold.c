@@ -7,11 +7,20 @@
 /* Writing -----------------------------------------------------------------------------------------
  */
 
+/* Names come from symbol files, which anybody may have made: no control characters (C0, DEL, C1),
+ * as utf8_is_tame() has it, reach a terminal that shows the lines. */
 void fold_name(const char *name, struct buf *out)
 {
     if (!*name)
         buf_byte(out, '?');
     for (; *name; name++) {
+        const unsigned char *at = (const unsigned char *)name;
+
+        if (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) { /* U+0080 to U+009F */
+            buf_text(out, "??");
+            name++;
+            continue;
+        }
         switch (*name) {
         case ';':
         case '\\':
@@ -25,7 +34,7 @@ void fold_name(const char *name, struct buf *out)
             buf_text(out, "\\r");
             break;
         default:
-            buf_byte(out, (unsigned char)*name < 0x20 ? '?' : (uint8_t)*name);
+            buf_byte(out, *at < ' ' || *at == 0x7f ? '?' : *at);
         }
     }
 }

@@ -5,6 +5,7 @@
 #include <libpq-fe.h>
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,22 @@ static bool ready(struct db *db, struct err *err)
     if (db->in_transaction)
         return fail(db, err, "connection lost", NULL);
     return connect_db(db, err);
+}
+
+/* Between calls a server says nothing, apart from changed parameters: what it says then is mostly
+ * that it ends the connection, in a message and a close that need not come at once. */
+static bool spoke_unasked(struct db *db)
+{
+    struct pollfd socket = {.fd = PQsocket(db->conn), .events = POLLIN};
+
+    return poll(&socket, 1, 0) != 0;
+}
+
+bool db_revive(struct db *db, struct err *err)
+{
+    if (!db->in_transaction && PQstatus(db->conn) == CONNECTION_OK && !spoke_unasked(db))
+        return true;
+    return db->in_transaction ? ready(db, err) : connect_db(db, err);
 }
 
 static bool prepare(struct db *db, enum query q, struct err *err)

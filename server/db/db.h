@@ -143,6 +143,9 @@ struct db_args {
 /* conninfo as libpq takes it; a password never reaches an error text. NULL and err on failure. */
 struct db *db_open(const char *conninfo, struct err *err) MUST_CHECK;
 void db_close(struct db *db);
+/* Before the first call after a rest: a connection that the server closed meanwhile is opened
+ * again. Costs no round trip. Nothing inside a transaction. */
+bool db_revive(struct db *db, struct err *err) MUST_CHECK;
 
 /* Statement whose rows, if any, are of no interest. */
 bool db_exec(struct db *db, enum query q, struct db_args args, struct err *err) MUST_CHECK;
@@ -190,7 +193,8 @@ bool db_transient(const struct db *db);
 struct db_pool;
 struct db_pool *db_pool_new(const char *conninfo, unsigned size, struct err *err) MUST_CHECK;
 void db_pool_free(struct db_pool *p); /* all connections must be returned */
-/* Waits up to timeout_ms for one, else ERR_BUSY. */
+/* Waits up to timeout_ms for one, else ERR_BUSY. One that was closed while it was idle is opened
+ * again first (db_revive). */
 struct db *db_borrow(struct db_pool *p, unsigned timeout_ms, struct err *err) MUST_CHECK;
 /* Rolls back a transaction that is still open: what others do next must not be part of it. */
 void db_return(struct db_pool *p, struct db *db);

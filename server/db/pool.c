@@ -65,8 +65,12 @@ struct db *db_borrow(struct db_pool *p, unsigned timeout_ms, struct err *err)
         if (pthread_cond_timedwait(&p->returned, &p->lock, &deadline) == ETIMEDOUT)
             break;
     pthread_mutex_unlock(&p->lock);
-    if (db)
+    if (db && db_revive(db, err))
         return db;
+    if (db) {
+        db_return(p, db);
+        return NULL;
+    }
     if (!open_new) {
         err_set(err, ERR_BUSY, "all %u database connections are in use", p->size);
         return NULL;

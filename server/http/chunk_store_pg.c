@@ -147,7 +147,7 @@ static bool commit(struct committer *c)
     bool ok = false;
 
     for (int i = 0; i < TRIES && !ok; i++) {
-        ok = chunk_batch_fill(b, &err);
+        ok = db_revive(c->db, &err) && chunk_batch_fill(b, &err);
         filled(c);
         ok = ok && chunk_batch_commit(b, &err);
         if (ok)

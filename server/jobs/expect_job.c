@@ -9,6 +9,7 @@
 #define MIN_SESSIONS 50       /* of a baseline; the first look at a slice wants as many */
 #define SAMPLE_SESSIONS 20000 /* the latest so many of a baseline say what is expected */
 #define PAGE 200
+#define PLACE_PAGE 4096      /* some dozens of each shard: what is written once for them */
 #define PASTS_PER_GROUP 2000 /* installs, of each of 64 groups, whose past is kept */
 #define MAX_CELLS 20000      /* of (tier or model) x scene; the rest stand behind their tier's */
 #define SLOTS 65536          /* power of two, over 2 MAX_CELLS */
@@ -240,17 +241,19 @@ static bool place_page(struct job_run *run, int64_t build, bool *more, struct er
 
     arena_reset(run->mem);
     if (!job_extend(run, err) ||
-        !db_all(run->db, Q_EXPECTATION_UNPLACED, DB_ARGS(db_i64(build), db_i64(PAGE)),
+        !db_all(run->db, Q_EXPECTATION_UNPLACED, DB_ARGS(db_i64(build), db_i64(PLACE_PAGE)),
                 &unplaced_map, run->mem, &rows, err))
         return false;
 
     const struct unplaced *s = rows.at;
+    struct placement_session *list = arena_array(run->mem, rows.n, sizeof *list);
 
-    for (size_t i = 0; i < rows.n; i++) {
-        arena_reset(run->work);
-        if (!placement_renew(run->db, s[i].shard, s[i].session_id.at, run->work, err))
-            return false;
-    }
+    if (!list)
+        return err_set(err, ERR_TOO_BIG, "expectation: out of memory");
+    for (size_t i = 0; i < rows.n; i++)
+        list[i] = (struct placement_session){s[i].shard, s[i].session_id};
+    if (!placement_renew(run, list, rows.n, err))
+        return false;
     *more = rows.n > 0;
     return db_exec(run->db, Q_EXPECTATION_PLACED,
                    DB_ARGS(db_i64(build), *more ? db_i64(s[rows.n - 1].received_us) : db_null(),

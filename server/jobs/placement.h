@@ -1,12 +1,13 @@
 /*
- * placement: measures a session against expectations: that of its build, and those of the builds
- * whose baseline its build is. A pure function of the session, its model and tier, the time it was
- * received and the expectations there are; those are frozen, so only a new one or another tier
- * changes it. Inside the session's transaction.
+ * placement: measures sessions against expectations: that of their build, and those of the builds
+ * whose baseline their build is. A pure function of the session, its model and tier, the time it
+ * was received and the expectations there are; those are frozen, so only a new one or another tier
+ * changes it. Inside the sessions' transaction.
  */
 #pragma once
 #include "profile/contribution.h"
 #include "server/db/db.h"
+#include "server/jobs/job_run.h"
 
 struct placement_key {
     int64_t build_id, model_id, tier;
@@ -15,13 +16,21 @@ struct placement_key {
     struct bytes install; /* its hash; none: has no past */
 };
 
-/* Replaces what *c holds of expectations. c->rows move to a new array in mem. */
-bool placement_set(struct db *db, const struct placement_key *key, struct contribution *c,
+/* Replaces what each of c[n] holds of expectations; key[i] is that of c[i], all of one shard.
+ * c->rows move to a new array in mem. */
+bool placement_set(struct db *db, const struct placement_key *key, struct contribution *c, size_t n,
                    struct arena *mem, struct err *err) MUST_CHECK;
 
-/* A counted session as its model's tier and today's expectations have it; nothing if it is gone or
- * not counted. In one transaction of its own. */
-bool placement_renew(struct db *db, int64_t shard, const unsigned char id[16], struct arena *mem,
+struct placement_session {
+    int64_t shard;
+    struct bytes id;
+};
+
+/* Counted sessions as their models' tiers and today's expectations have them; those that are gone
+ * or not counted are left out. In transactions of their own, each of some sessions of one shard,
+ * whose rollup rows are written once: a crash leaves those before it done, and to do one again
+ * changes nothing. Sorts s; resets run->work; renews the lease. */
+bool placement_renew(struct job_run *run, struct placement_session *s, size_t n,
                      struct err *err) MUST_CHECK;
 
 /* Frozen sums of one scene: of everything, a tier, a model, and the install's past. */

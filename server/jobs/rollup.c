@@ -20,7 +20,7 @@ struct model_line { /* the same of model_rollup */
 struct change {
     struct line *lines;
     size_t n;
-    struct model_line models[2];
+    struct model_line *models;
     size_t n_models;
 };
 
@@ -75,39 +75,92 @@ static bool same_model_key(const struct rollup_key *a, const struct rollup_key *
     return a->build_id == b->build_id && a->model_id == b->model_id;
 }
 
-/* What to write: the difference where a key stayed, else out at the one and in at the other. A
- * statement must not meet the same row twice. */
-static bool find_changes(const struct rollup_key *was, const struct contribution *before,
-                         const struct rollup_key *is, const struct contribution *now,
-                         struct arena *mem, struct change *out, struct err *err)
+/* What frame_rollup and model_rollup have of it. */
+static struct contribution frames_alone(const struct contribution *c)
+{
+    return (struct contribution){.model = c->model, .slices = c->slices, .n_slices = c->n_slices};
+}
+
+/* What to write: the difference where a key stayed, else out at the one and in at the other. */
+static bool add_move(const struct rollup_move *m, struct arena *mem, struct change *out,
+                     struct err *err)
 {
     static const struct contribution nothing;
+    const struct contribution before = frames_alone(&m->before), now = frames_alone(&m->now);
+    bool frames_stay = same_frame_key(&m->was, &m->is),
+         model_stays = same_model_key(&m->was, &m->is);
     struct contribution *diff = arena_alloc(mem, sizeof *diff);
     struct contribution *away = arena_alloc(mem, sizeof *away);
 
     if (!diff || !away)
         return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
-    if (!contribution_diff(now, before, mem, diff, err) ||
-        !contribution_diff(&nothing, before, mem, away, err))
+    if (((frames_stay || model_stays) && !contribution_diff(&now, &before, mem, diff, err)) ||
+        (!(frames_stay && model_stays) && !contribution_diff(&nothing, &before, mem, away, err)))
         return false;
-    *out = (struct change){
-        .lines = arena_array(mem, now->n_slices + before->n_slices, sizeof *out->lines)};
-    if (!out->lines)
-        return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
-    if (same_frame_key(was, is)) {
-        add_lines(out, is, diff);
+    if (frames_stay) {
+        add_lines(out, &m->is, diff);
     } else {
-        add_lines(out, is, now);
-        add_lines(out, was, away);
+        add_lines(out, &m->is, &m->now);
+        add_lines(out, &m->was, away);
     }
-    if (same_model_key(was, is)) {
-        add_model_line(out, is, diff);
+    if (model_stays) {
+        add_model_line(out, &m->is, diff);
     } else {
-        add_model_line(out, is, now);
-        add_model_line(out, was, away);
+        add_model_line(out, &m->is, &m->now);
+        add_model_line(out, &m->was, away);
     }
-    qsort(out->lines, out->n, sizeof *out->lines, by_key);
     return true;
+}
+
+static void add_delta(struct rollup_delta *to, const struct rollup_delta *b)
+{
+#define X(name) to->name = (int64_t)((uint64_t)to->name + (uint64_t)b->name);
+    ROLLUP_COLUMNS(X)
+#undef X
+    sketch_merge(&to->sketch, &b->sketch, 1);
+}
+
+/* One line a row: a statement must not meet the same row twice. */
+static bool merge_equal(struct change *c, struct arena *mem)
+{
+    size_t n = 0;
+
+    qsort(c->lines, c->n, sizeof *c->lines, by_key);
+    for (size_t i = 0, end; i < c->n; i = end) {
+        struct rollup_delta *sum;
+
+        for (end = i + 1; end < c->n && by_key(&c->lines[i], &c->lines[end]) == 0;)
+            end++;
+        c->lines[n++] = c->lines[i];
+        if (end == i + 1)
+            continue;
+        sum = arena_alloc(mem, sizeof *sum);
+        if (!sum)
+            return false;
+        *sum = *c->lines[i].delta;
+        for (size_t k = i + 1; k < end; k++)
+            add_delta(sum, c->lines[k].delta);
+        c->lines[n - 1].delta = sum;
+    }
+    c->n = n;
+    return true;
+}
+
+static bool find_changes(const struct rollup_move *moves, size_t n, struct arena *mem,
+                         struct change *out, struct err *err)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most += moves[i].now.n_slices + moves[i].before.n_slices;
+    *out = (struct change){.lines = arena_array(mem, most, sizeof *out->lines),
+                           .models = arena_array(mem, 2 * n, sizeof *out->models)};
+    if (!out->lines || !out->models)
+        return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
+    for (size_t i = 0; i < n; i++)
+        if (!add_move(&moves[i], mem, out, err))
+            return false;
+    return merge_equal(out, mem) || err_set(err, ERR_TOO_BIG, "contribution: out of memory");
 }
 
 struct arrays { /* parameters of the rollup_frame_ statements */
@@ -233,17 +286,16 @@ static bool add_model(struct db *db, int64_t shard, const struct rollup_key *key
     return db_exec(db, Q_ROLLUP_MODEL_ADD, (struct db_args){3 + MODEL_SUMS, arg}, err);
 }
 
-bool rollup_apply(struct db *db, int64_t shard, const struct rollup_key *was,
-                  const struct contribution *before, const struct rollup_key *is,
-                  const struct contribution *now, struct arena *mem, struct err *err)
+bool rollup_apply(struct db *db, int64_t shard, const struct rollup_move *moves, size_t n,
+                  struct arena *mem, struct err *err)
 {
     struct change c;
 
-    if (!find_changes(was, before, is, now, mem, &c, err) || !add_frames(db, shard, &c, mem, err))
+    if (!find_changes(moves, n, mem, &c, err) || !add_frames(db, shard, &c, mem, err))
         return false;
     qsort(c.models, c.n_models, sizeof *c.models, by_model_key);
     for (size_t i = 0; i < c.n_models; i++)
         if (!add_model(db, shard, c.models[i].key, c.models[i].delta, err))
             return false;
-    return rollup_metrics_apply(db, shard, was, before, is, now, mem, err);
+    return rollup_metrics_apply(db, shard, moves, n, mem, err);
 }

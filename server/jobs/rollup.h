@@ -1,7 +1,7 @@
 /*
- * rollup: adds a session's change to frame_rollup, model_rollup, install_build, metric_rollup and
- * scene_cell. Inside the session's transaction, as its last writes: tables in this order, rows in
- * key order, so two sessions never wait for each other in a circle.
+ * rollup: adds the changes of sessions to frame_rollup, model_rollup, install_build, metric_rollup
+ * and scene_cell. Inside the sessions' transaction, as its last writes: tables in this order, rows
+ * in key order, so two transactions never wait for each other in a circle.
  */
 #pragma once
 #include "profile/contribution.h"
@@ -13,14 +13,18 @@ struct rollup_key {
     struct bytes install;                  /* its hash; none: of no known install */
 };
 
-/* Takes `before` out at `was` and adds `now` at `is`; where the keys are equal only the difference
- * is written. No change at all writes nothing. */
-bool rollup_apply(struct db *db, int64_t shard, const struct rollup_key *was,
-                  const struct contribution *before, const struct rollup_key *is,
-                  const struct contribution *now, struct arena *mem, struct err *err) MUST_CHECK;
+/* What becomes of one session. */
+struct rollup_move {
+    struct rollup_key was, is;
+    struct contribution before, now;
+};
+
+/* Takes each `before` out at its `was` and adds `now` at `is`; where the keys are equal only the
+ * difference is written. All of one shard; summed before anything is written, each row once. No
+ * change at all writes nothing. */
+bool rollup_apply(struct db *db, int64_t shard, const struct rollup_move *moves, size_t n,
+                  struct arena *mem, struct err *err) MUST_CHECK;
 
 /* The last three tables of it; called by rollup_apply(). */
-bool rollup_metrics_apply(struct db *db, int64_t shard, const struct rollup_key *was,
-                          const struct contribution *before, const struct rollup_key *is,
-                          const struct contribution *now, struct arena *mem,
-                          struct err *err) MUST_CHECK;
+bool rollup_metrics_apply(struct db *db, int64_t shard, const struct rollup_move *moves, size_t n,
+                          struct arena *mem, struct err *err) MUST_CHECK;

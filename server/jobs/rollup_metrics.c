@@ -51,47 +51,102 @@ static bool install_rows(const struct contribution *from, struct arena *mem,
     return out->rows;
 }
 
-struct stored_sums {
-    struct bytes sums;
+struct installs {
+    struct install_change *at;
+    size_t n;
 };
-static const struct db_col stored_cols[] = {DB_COL(stored_sums, sums)};
-static const struct db_map stored_map = DB_MAP(stored_sums, stored_cols);
 
-static struct db_args install_key(int64_t shard, const struct rollup_key *key, struct db_arg *v)
+struct install_columns {
+    int64_t *build, *tier;
+    struct bytes *install, *sums;
+};
+
+static bool install_columns(const struct installs *c, struct arena *mem,
+                            struct install_columns *out)
 {
-    v[0] = db_i64(shard);
-    v[1] = db_i64(key->build_id);
-    v[2] = db_i64(key->tier);
-    v[3] = db_bytes(key->install.at, key->install.len);
-    return (struct db_args){4, v};
+    *out = (struct install_columns){
+        .build = arena_array(mem, c->n, sizeof *out->build),
+        .tier = arena_array(mem, c->n, sizeof *out->tier),
+        .install = arena_array(mem, c->n, sizeof *out->install),
+        .sums = arena_array(mem, c->n, sizeof *out->sums),
+    };
+    if (arena_full(mem))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        out->build[i] = c->at[i].key->build_id;
+        out->tier[i] = c->at[i].key->tier;
+        out->install[i] = c->at[i].key->install;
+    }
+    return true;
 }
 
-/* was + delta = is, of one row of install_build. */
-static bool change_install(struct db *db, int64_t shard, struct install_change *c,
-                           struct arena *mem, struct err *err)
+/* a + b */
+static bool add_rows(const struct contribution *a, const struct contribution *b, struct arena *mem,
+                     struct contribution *out, struct err *err)
 {
     static const struct contribution nothing;
-    static const unsigned char none[1];
-    struct db_arg v[5];
-    struct db_args key = install_key(shard, c->key, v);
-    struct stored_sums stored;
     struct contribution away;
-    struct bytes sums = {0};
+
+    return contribution_diff(&nothing, b, mem, &away, err) &&
+           contribution_diff(a, &away, mem, out, err);
+}
+
+struct locked {
+    int64_t n;
+    struct bytes sums;
+};
+static const struct db_col locked_cols[] = {DB_COL(locked, n), DB_COL(locked, sums)};
+static const struct db_map locked_map = DB_MAP(locked, locked_cols);
+
+/* was + delta = is, of one row of install_build. */
+static bool sum_install(struct bytes stored, struct install_change *c, struct arena *mem,
+                        struct bytes *sums, struct err *err)
+{
+    static const unsigned char none[1];
     struct buf text;
 
-    if (!db_exec(db, Q_INSTALL_MAKE, key, err) ||
-        !db_one(db, Q_INSTALL_LOCK, key, &stored_map, mem, &stored, err) ||
-        !contribution_read(stored.sums.len ? stored.sums.at : none, stored.sums.len, mem, &c->was,
-                           err) ||
-        !contribution_diff(&nothing, &c->delta, mem, &away, err) ||
-        !contribution_diff(&c->was, &away, mem, &c->is, err))
+    if (!contribution_read(stored.len ? stored.at : none, stored.len, mem, &c->was, err) ||
+        !add_rows(&c->was, &c->delta, mem, &c->is, err))
         return false;
     buf_init(&text, INSTALL_CAP);
     contribution_write(&c->is, &text);
-    if (!take_bytes(&text, mem, &sums, err))
+    return take_bytes(&text, mem, sums, err);
+}
+
+static bool change_installs(struct db *db, int64_t shard, struct installs *c, struct arena *mem,
+                            struct err *err)
+{
+    struct install_columns k;
+    struct db_rows rows;
+
+    if (!c->n)
+        return true;
+    if (!install_columns(c, mem, &k))
+        return out_of_memory(err);
+
+    /* One row is the rule, of a job that counts one session: without arrays its plans are kept. */
+    const bool one = c->n == 1;
+    const struct rollup_key *key = c->at[0].key;
+    struct db_arg arg[5] = {db_i64(shard), db_i64s(k.build, c->n), db_i64s(k.tier, c->n),
+                            db_bytess(k.install, c->n), db_bytess(k.sums, c->n)};
+    const struct db_args keys = {4, arg}, all = {5, arg};
+
+    if (one) {
+        arg[1] = db_i64(key->build_id);
+        arg[2] = db_i64(key->tier);
+        arg[3] = db_bytes(key->install.at, key->install.len);
+    }
+    if (!db_exec(db, one ? Q_INSTALL_MAKE : Q_INSTALLS_MAKE, keys, err) ||
+        !db_all(db, one ? Q_INSTALL_LOCK : Q_INSTALLS_LOCK, keys, &locked_map, mem, &rows, err))
         return false;
-    v[4] = db_bytes(sums.at, sums.len);
-    return db_exec(db, Q_INSTALL_SET, (struct db_args){5, v}, err);
+    if (rows.n != c->n)
+        return err_set(err, ERR_DB, "rows of installs vanished");
+    for (size_t i = 0; i < c->n; i++)
+        if (!sum_install(((const struct locked *)rows.at)[i].sums, &c->at[i], mem, &k.sums[i], err))
+            return false;
+    if (one)
+        arg[4] = db_bytes(k.sums->at, k.sums->len);
+    return db_exec(db, one ? Q_INSTALL_SET : Q_INSTALLS_SET, all, err);
 }
 
 static bool same_install(const struct rollup_key *a, const struct rollup_key *b)
@@ -116,32 +171,61 @@ static int by_install(const void *va, const void *vb)
     return order ? order : (a->install.len > b->install.len) - (a->install.len < b->install.len);
 }
 
-static size_t find_installs(const struct rollup_key *was, const struct contribution *before,
-                            const struct rollup_key *is, const struct contribution *now,
-                            struct arena *mem, struct install_change out[2], struct err *err)
+static void add_install(struct installs *to, const struct rollup_key *key,
+                        const struct contribution *delta)
+{
+    if (key->install.len && delta->n_rows)
+        to->at[to->n++] = (struct install_change){.key = key, .delta = *delta};
+}
+
+static bool find_install(const struct rollup_move *m, struct arena *mem, struct installs *out,
+                         struct err *err)
 {
     static const struct contribution nothing;
-    struct contribution old, new;
-    size_t n = 0;
+    struct contribution old, new, delta;
 
-    if (!install_rows(before, mem, &old) || !install_rows(now, mem, &new))
-        return SIZE_MAX;
-    if (same_install(was, is)) {
-        out[n].key = is;
-        if (!contribution_diff(&new, &old, mem, &out[n].delta, err))
-            return SIZE_MAX;
-        n += is->install.len && out[n].delta.n_rows;
-    } else {
-        out[n].key = is;
-        out[n].delta = new;
-        n += is->install.len && new.n_rows;
-        out[n].key = was;
-        if (!contribution_diff(&nothing, &old, mem, &out[n].delta, err))
-            return SIZE_MAX;
-        n += was->install.len && out[n].delta.n_rows;
+    if (!install_rows(&m->before, mem, &old) || !install_rows(&m->now, mem, &new))
+        return out_of_memory(err);
+    if (same_install(&m->was, &m->is)) {
+        if (!contribution_diff(&new, &old, mem, &delta, err))
+            return false;
+        add_install(out, &m->is, &delta);
+        return true;
     }
-    qsort(out, n, sizeof *out, by_install);
-    return n;
+    if (!contribution_diff(&nothing, &old, mem, &delta, err))
+        return false;
+    add_install(out, &m->is, &new);
+    add_install(out, &m->was, &delta);
+    return true;
+}
+
+/* In key order, each row once. */
+static bool find_installs(const struct rollup_move *moves, size_t n, struct arena *mem,
+                          struct installs *out, struct err *err)
+{
+    size_t kept = 0;
+
+    *out = (struct installs){.at = arena_array(mem, 2 * n, sizeof *out->at)};
+    if (!out->at)
+        return out_of_memory(err);
+    for (size_t i = 0; i < n; i++)
+        if (!find_install(&moves[i], mem, out, err))
+            return false;
+    qsort(out->at, out->n, sizeof *out->at, by_install);
+    for (size_t i = 0; i < out->n; i++) {
+        struct install_change *last = kept ? &out->at[kept - 1] : NULL;
+        struct contribution sum;
+
+        if (!last || by_install(last, &out->at[i]) != 0) {
+            out->at[kept++] = out->at[i];
+            continue;
+        }
+        if (!add_rows(&last->delta, &out->at[i].delta, mem, &sum, err))
+            return false;
+        last->delta = sum;
+    }
+    out->n = kept;
+    return true;
 }
 
 /* Metric rows ------------------------------------------------------------------------------------
@@ -262,13 +346,6 @@ static bool fill_arrays(const struct lines *l, struct arena *mem, struct arrays 
     return true;
 }
 
-struct locked {
-    int64_t n;
-    struct bytes sums;
-};
-static const struct db_col locked_cols[] = {DB_COL(locked, n), DB_COL(locked, sums)};
-static const struct db_map locked_map = DB_MAP(locked, locked_cols);
-
 static bool sum_rows(struct lines *l, const struct db_rows *rows, struct arena *mem,
                      struct arrays *a, struct err *err)
 {
@@ -340,6 +417,28 @@ static void add_cells(struct cell_lines *to, const struct rollup_key *key,
         to->at[to->n++] = (struct cell_line){key, c->cells[i]};
 }
 
+/* One line a row, as for metrics. */
+static void merge_cells(struct cell_lines *l)
+{
+    size_t n = 0;
+
+    qsort(l->at, l->n, sizeof *l->at, by_cell);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct map_cell *c = &l->at[i].cell;
+        struct map_cell *last = n ? &l->at[n - 1].cell : NULL;
+
+        if (!last || by_cell(&l->at[n - 1], &l->at[i]) != 0) {
+            l->at[n++] = l->at[i];
+            continue;
+        }
+        last->visits += c->visits;
+        last->janky_visits += c->janky_visits;
+        last->jank_ms += c->jank_ms;
+        last->dwell_ms += c->dwell_ms;
+    }
+    l->n = n;
+}
+
 enum { CELL_COLUMNS = 10 };
 
 static bool write_cells(struct db *db, int64_t shard, struct cell_lines *l, struct arena *mem,
@@ -355,7 +454,7 @@ static bool write_cells(struct db *db, int64_t shard, struct cell_lines *l, stru
         column[k] = arena_array(mem, l->n, sizeof *column[k]);
     if (arena_full(mem))
         return out_of_memory(err);
-    qsort(l->at, l->n, sizeof *l->at, by_cell);
+    merge_cells(l);
     for (size_t i = 0; i < l->n; i++) {
         const struct map_cell *c = &l->at[i].cell;
         const int64_t values[CELL_COLUMNS] = {
@@ -373,64 +472,77 @@ static bool write_cells(struct db *db, int64_t shard, struct cell_lines *l, stru
 
 /* All ------------------------------------------------------------------------------------------ */
 
-static size_t most_lines(const struct contribution *before, const struct contribution *now,
-                         const struct install_change *installs, size_t n)
+static size_t most_lines(const struct rollup_move *moves, size_t n, const struct installs *installs)
 {
-    size_t most = before->n_rows + now->n_rows;
+    size_t most = 0;
 
     for (size_t i = 0; i < n; i++)
-        most += installs[i].was.n_rows + installs[i].is.n_rows;
+        most += moves[i].before.n_rows + moves[i].now.n_rows;
+    for (size_t i = 0; i < installs->n; i++)
+        most += installs->at[i].was.n_rows + installs->at[i].is.n_rows;
     return most;
 }
 
-static bool apply_cells(struct db *db, int64_t shard, const struct rollup_key *was,
-                        const struct contribution *before, const struct rollup_key *is,
-                        const struct contribution *now, struct arena *mem, struct err *err)
+static struct contribution cells_alone(const struct contribution *c)
+{
+    return (struct contribution){.cells = c->cells, .n_cells = c->n_cells};
+}
+
+static bool find_cells(const struct rollup_move *m, struct arena *mem, struct cell_lines *to,
+                       struct err *err)
 {
     static const struct contribution nothing;
-    struct cell_lines l = {.at = arena_array(mem, before->n_cells + now->n_cells, sizeof *l.at)};
+    const struct contribution before = cells_alone(&m->before), now = cells_alone(&m->now);
+    bool stays = m->was.build_id == m->is.build_id && m->was.tier == m->is.tier;
     struct contribution delta;
 
-    if (!before->n_cells && !now->n_cells)
+    if (!contribution_diff(stays ? &now : &nothing, &before, mem, &delta, err))
+        return false;
+    if (!stays)
+        add_cells(to, &m->is, &now);
+    add_cells(to, stays ? &m->is : &m->was, &delta);
+    return true;
+}
+
+static bool apply_cells(struct db *db, int64_t shard, const struct rollup_move *moves, size_t n,
+                        struct arena *mem, struct err *err)
+{
+    struct cell_lines l = {0};
+    size_t most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most += moves[i].before.n_cells + moves[i].now.n_cells;
+    if (!most)
         return true;
+    l.at = arena_array(mem, most, sizeof *l.at);
     if (!l.at)
         return out_of_memory(err);
-    if (was->build_id == is->build_id && was->tier == is->tier) {
-        if (!contribution_diff(now, before, mem, &delta, err))
+    for (size_t i = 0; i < n; i++)
+        if (!find_cells(&moves[i], mem, &l, err))
             return false;
-        add_cells(&l, is, &delta);
-    } else {
-        if (!contribution_diff(&nothing, before, mem, &delta, err))
-            return false;
-        add_cells(&l, is, now);
-        add_cells(&l, was, &delta);
-    }
     return write_cells(db, shard, &l, mem, err);
 }
 
-bool rollup_metrics_apply(struct db *db, int64_t shard, const struct rollup_key *was,
-                          const struct contribution *before, const struct rollup_key *is,
-                          const struct contribution *now, struct arena *mem, struct err *err)
+bool rollup_metrics_apply(struct db *db, int64_t shard, const struct rollup_move *moves, size_t n,
+                          struct arena *mem, struct err *err)
 {
-    struct install_change installs[2];
-    size_t n = find_installs(was, before, is, now, mem, installs, err);
     struct lines lines = {0};
+    struct installs installs;
 
-    if (n == SIZE_MAX)
-        return out_of_memory(err);
-    for (size_t i = 0; i < n; i++)
-        if (!change_install(db, shard, &installs[i], mem, err))
-            return false;
-    lines.at = arena_array(mem, most_lines(before, now, installs, n), sizeof *lines.at);
+    if (!find_installs(moves, n, mem, &installs, err) ||
+        !change_installs(db, shard, &installs, mem, err))
+        return false;
+    lines.at = arena_array(mem, most_lines(moves, n, &installs), sizeof *lines.at);
     if (!lines.at)
         return out_of_memory(err);
-    for (size_t i = 0; i < now->n_rows; i++)
-        add_line(&lines, is, &now->rows[i], 1);
-    for (size_t i = 0; i < before->n_rows; i++)
-        add_line(&lines, was, &before->rows[i], -1);
-    for (size_t i = 0; i < n; i++)
-        add_install_lines(&lines, &installs[i]);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < moves[i].now.n_rows; k++)
+            add_line(&lines, &moves[i].is, &moves[i].now.rows[k], 1);
+        for (size_t k = 0; k < moves[i].before.n_rows; k++)
+            add_line(&lines, &moves[i].was, &moves[i].before.rows[k], -1);
+    }
+    for (size_t i = 0; i < installs.n; i++)
+        add_install_lines(&lines, &installs.at[i]);
     merge_equal(&lines);
-    return write_lines(db, shard, &lines, mem, err) &&
-           apply_cells(db, shard, was, before, is, now, mem, err);
+    return write_lines(db, shard, &lines, mem, err) && apply_cells(db, shard, moves, n, mem, err);
 }

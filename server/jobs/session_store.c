@@ -241,7 +241,7 @@ static bool place(struct db *db, const struct session_change *c, const struct ro
 
     if (!c->final)
         return true;
-    if (!placement_set(db, &key, &sums->now, mem, err))
+    if (!placement_set(db, &key, &sums->now, 1, mem, err))
         return false;
     buf_init(&text, ROW_TEXT_CAP);
     contribution_write(&sums->now, &text);
@@ -273,15 +273,16 @@ static bool tally_bytes(struct db *db, const struct session_change *c, int64_t b
 }
 
 static bool store_tally(struct db *db, const struct session_change *c, const struct rollup_key *was,
-                        const struct rollup_key *is, struct bytes tally, struct err *err)
+                        const struct rollup_key *is, struct bytes tally, struct arena *mem,
+                        struct err *err)
 {
     const struct session_before *b = &c->before;
-    const struct tally_at before = {b->tally,      b->install_hash, was->build_id,
-                                    was->model_id, was->tier,       was->day};
-    const struct tally_at now = {
-        tally, c->parts.at[0].install_hash, is->build_id, is->model_id, is->tier, is->day};
+    const struct tally_move move = {
+        c->id,
+        {b->tally, b->install_hash, was->build_id, was->model_id, was->tier, was->day},
+        {tally, c->parts.at[0].install_hash, is->build_id, is->model_id, is->tier, is->day}};
 
-    return tally_store(db, c->app, c->shard, c->id, &before, &now, err);
+    return tally_store(db, c->app, c->shard, &move, 1, mem, err);
 }
 
 bool session_store(struct db *db, const struct session_change *c, const struct stack_rows *stacks,
@@ -307,9 +308,10 @@ bool session_store(struct db *db, const struct session_change *c, const struct s
            store_row(db, c, &is, sums.stored, tally, mem, err) &&
            session_events_store(db, c, is.day, is.build_id, mem, err) &&
            store_quarantine(db, c, is.day, err) && store_finish(db, c, is.day, err) &&
-           rollup_apply(db, c->shard, b->exists ? &was : &is, &sums.before, &is, &sums.now, mem,
-                        err) &&
-           store_tally(db, c, &was, &is, tally, err);
+           rollup_apply(db, c->shard,
+                        &(struct rollup_move){b->exists ? was : is, is, sums.before, sums.now}, 1,
+                        mem, err) &&
+           store_tally(db, c, &was, &is, tally, mem, err);
 }
 
 bool session_store_beyond(struct db *db, const struct session_change *c, struct err *err)

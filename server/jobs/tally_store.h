@@ -1,6 +1,6 @@
 /*
  * tally_store: hands the change of a session's tally over to the job 'families', which adds it to
- * the counts of stacks. Inside the session's transaction, after everything else: rows are only
+ * the counts of stacks. Inside the sessions' transaction, after everything else: rows are only
  * added, so sessions never wait for each other or for that job.
  */
 #pragma once
@@ -13,6 +13,12 @@ struct tally_at {
     int64_t build_id, model_id, tier, day; /* day: since 2000-01-01 */
 };
 
-/* Takes `was` out and puts `is` in; equal ones change nothing. */
-bool tally_store(struct db *db, int64_t app, int64_t shard, const unsigned char id[16],
-                 const struct tally_at *was, const struct tally_at *is, struct err *err) MUST_CHECK;
+struct tally_move {
+    const unsigned char *id; /* of the session, 16 bytes */
+    struct tally_at was, is;
+};
+
+/* Takes `was` out and puts `is` in, of each of some sessions of a shard; equal ones change nothing.
+ */
+bool tally_store(struct db *db, int64_t app, int64_t shard, const struct tally_move *moves,
+                 size_t n, struct arena *mem, struct err *err) MUST_CHECK;

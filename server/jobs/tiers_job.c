@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 200
+#define PAGE 4096 /* some dozens of each shard: what is written once for them */
 #define NUMBER_BYTES 32
 
 struct device_row {
@@ -220,13 +220,9 @@ static bool tier_models(struct job_run *run, struct err *err)
 
 /* Sessions ------------------------------------------------------------------------------------- */
 
-struct misplaced {
-    int64_t shard;
-    struct bytes session_id;
-};
-static const struct db_col misplaced_cols[] = {DB_COL(misplaced, shard),
-                                               DB_COL(misplaced, session_id)};
-static const struct db_map misplaced_map = DB_MAP(misplaced, misplaced_cols);
+static const struct db_col misplaced_cols[] = {DB_COL(placement_session, shard),
+                                               DB_COL(placement_session, id)};
+static const struct db_map misplaced_map = DB_MAP(placement_session, misplaced_cols);
 
 static bool move_sessions(struct job_run *run, struct err *err)
 {
@@ -236,15 +232,9 @@ static bool move_sessions(struct job_run *run, struct err *err)
         arena_reset(run->mem);
         if (!job_extend(run, err) ||
             !db_all(run->db, Q_TIER_MISPLACED, DB_ARGS(db_i64(run->job.app_id), db_i64(PAGE)),
-                    &misplaced_map, run->mem, &rows, err))
+                    &misplaced_map, run->mem, &rows, err) ||
+            !placement_renew(run, rows.at, rows.n, err))
             return false;
-        for (size_t i = 0; i < rows.n; i++) {
-            const struct misplaced *s = (const struct misplaced *)rows.at + i;
-
-            arena_reset(run->work);
-            if (!placement_renew(run->db, s->shard, s->session_id.at, run->work, err))
-                return false;
-        }
     } while (rows.n);
     return true;
 }

@@ -1,3 +1,4 @@
--- Where a session is counted by now, and what it counts.
-UPDATE session SET tier = $3::smallint, contribution = $4::bytea
-WHERE shard = $1::integer AND session_id = $2::uuid
+-- Where sessions are counted by now, and what they count.
+UPDATE session s SET tier = d.tier, contribution = d.contribution
+FROM unnest($2::uuid[], $3::smallint[], $4::bytea[]) AS d (session_id, tier, contribution)
+WHERE s.shard = $1::integer AND s.session_id = d.session_id

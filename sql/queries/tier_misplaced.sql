@@ -1,5 +1,5 @@
 -- Counted sessions of app $1 that stand in another tier than their model does, at most $2.
-SELECT s.shard, s.session_id
+SELECT s.shard, s.session_id AS id
 FROM device_model m
 CROSS JOIN LATERAL (
     SELECT shard::bigint AS shard, session_id FROM session

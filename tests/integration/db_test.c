@@ -362,6 +362,47 @@ static void a_pool_that_cannot_connect_keeps_its_places(void **state)
     db_pool_free(pool);
 }
 
+static void a_connection_closed_while_idle_is_replaced_before_it_is_lent(void **state)
+{
+    struct err err;
+    struct db_pool *pool = db_pool_new(conninfo, 2, &err);
+    struct db *one[2];
+
+    (void)state;
+    assert_non_null(pool);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2; i++) {
+            one[i] = db_borrow(pool, 1000, &err);
+            assert_non_null(one[i]);
+            if (!db_exec(one[i], Q_NOW, DB_NO_ARGS, &err))
+                fail_msg("round %d, connection %d: %s", round, i, err.text);
+        }
+        for (int i = 0; i < 2; i++)
+            db_return(pool, one[i]);
+        pg_end_backends(conninfo);
+    }
+    db_pool_free(pool);
+}
+
+static void reviving_leaves_a_good_connection_and_an_open_transaction_alone(void **state)
+{
+    struct err err;
+
+    (void)state;
+    assert_true(db_script(db, "CREATE TEMP TABLE of_this_connection ()", &err));
+    assert_true(db_revive(db, &err));
+    assert_true(db_begin(db, &err));
+    assert_true(db_script(db, "DROP TABLE of_this_connection", &err));
+    assert_true(db_revive(db, &err));
+    assert_true(db_commit(db, &err));
+    assert_true(db_begin(db, &err));
+    pg_end_backends(conninfo);
+    assert_false(db_exec(db, Q_NOW, DB_NO_ARGS, &err));
+    assert_false(db_revive(db, &err)); /* what follows would be outside of the transaction */
+    db_rollback(db);
+    assert_true(db_revive(db, &err));
+}
+
 struct borrower {
     struct db_pool *pool;
     int failures;
@@ -422,6 +463,8 @@ int main(void)
         TEST(a_pool_hands_out_so_many_and_then_waits),
         TEST(a_transaction_ends_with_its_borrower),
         TEST(a_pool_that_cannot_connect_keeps_its_places),
+        TEST(a_connection_closed_while_idle_is_replaced_before_it_is_lent),
+        TEST(reviving_leaves_a_good_connection_and_an_open_transaction_alone),
         TEST(many_threads_share_a_small_pool),
     };
 

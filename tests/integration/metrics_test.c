@@ -638,18 +638,23 @@ static void assert_rows_are_plain_sums(const char *conninfo)
     PQfinish(conn);
 }
 
+static void prepare(char conninfo[PG_CONNINFO_BYTES], uint64_t seed)
+{
+    make_set(seed);
+    pg_test_db(conninfo);
+    pg_sql(conninfo, "INSERT INTO app (name) VALUES ('game')");
+    pg_sql(conninfo, "INSERT INTO build (app_id, platform, version_name, version_code, "
+                     "build_uid, registered) VALUES (1, 'android', '1.0.0', 100, '', true), "
+                     "(1, 'android', '1.0.1', 101, '', true)");
+}
+
 static void any_order_late_parts_and_late_tiers_end_in_the_plain_sums(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 2; seed++) {
         char conninfo[PG_CONNINFO_BYTES];
 
-        make_set(seed);
-        pg_test_db(conninfo);
-        pg_sql(conninfo, "INSERT INTO app (name) VALUES ('game')");
-        pg_sql(conninfo, "INSERT INTO build (app_id, platform, version_name, version_code, "
-                         "build_uid, registered) VALUES (1, 'android', '1.0.0', 100, '', true), "
-                         "(1, 'android', '1.0.1', 101, '', true)");
+        prepare(conninfo, seed);
         wild_run(conninfo, seed);
         assert_rows_are_plain_sums(conninfo);
         pg_drop_db(conninfo);
@@ -657,10 +662,79 @@ static void any_order_late_parts_and_late_tiers_end_in_the_plain_sums(void **sta
     clear_set();
 }
 
+static int64_t misplaced(const char *conninfo)
+{
+    return pg_i64(conninfo, "SELECT count(*) FROM session s JOIN device_model m USING (model_id) "
+                            "WHERE s.tier <> m.tier AND s.contribution <> ''");
+}
+
+/* Sessions move in transactions of several, group after group: one that cannot be written leaves
+ * those of its group where they were, and the groups before it where they belong. */
+static void sessions_whose_move_was_cut_short_are_counted_once(void **state)
+{
+    char conninfo[PG_CONNINFO_BYTES];
+    struct worker_counts counts = {0};
+    struct worker_config config, once;
+    int64_t all, left;
+    struct err err;
+
+    (void)state;
+    prepare(conninfo, 3);
+    wild_run(conninfo, 3);
+    config = test_worker(conninfo);
+    pg_sql(conninfo, "UPDATE device_model SET tier = (tier + 1) %% 4");
+    all = misplaced(conninfo);
+    pg_sql(conninfo, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+                     "$$ BEGIN RAISE 'the disk is full'; END $$");
+    pg_sql(conninfo, "CREATE TRIGGER refuse BEFORE UPDATE ON session FOR EACH ROW "
+                     "WHEN (old.shard %% 64 = 2) EXECUTE FUNCTION refuse()");
+    pg_sql(conninfo,
+           "INSERT INTO job (kind, shard, ref, app_id, day, run_after) VALUES ('tiers', 64, "
+           "'00000000-0000-0000-0000-000000000000', 1, CURRENT_DATE, '2000-01-01')");
+    once = config;
+    once.max_attempts = 1;
+    if (!worker_drain(&once, &counts, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(counts.dead, 1);
+    left = misplaced(conninfo);
+    assert_true(left > 0 && left < all);
+    assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM session s JOIN device_model m USING "
+                                      "(model_id) WHERE s.tier = m.tier AND s.shard %% 64 = 2"),
+                     0);
+
+    pg_sql(conninfo, "DROP TRIGGER refuse ON session");
+    pg_sql(conninfo, "UPDATE job SET state = 'ready', attempts = 0, run_after = '2000-01-01'");
+    run_kind(&config, "tiers", 0);
+    assert_int_equal(misplaced(conninfo), 0);
+    assert_rows_are_plain_sums(conninfo);
+    pg_drop_db(conninfo);
+    clear_set();
+}
+
+static void sessions_too_many_for_the_memory_move_by_halves(void **state)
+{
+    char conninfo[PG_CONNINFO_BYTES];
+    struct worker_config config;
+
+    (void)state;
+    prepare(conninfo, 4);
+    wild_run(conninfo, 4);
+    config = test_worker(conninfo);
+    config.arena_bytes = 1 << 20;
+    pg_sql(conninfo, "UPDATE device_model SET tier = (tier + 1) %% 4");
+    run_kind(&config, "tiers", 0);
+    assert_int_equal(misplaced(conninfo), 0);
+    assert_rows_are_plain_sums(conninfo);
+    pg_drop_db(conninfo);
+    clear_set();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order_late_parts_and_late_tiers_end_in_the_plain_sums),
+        cmocka_unit_test(sessions_whose_move_was_cut_short_are_counted_once),
+        cmocka_unit_test(sessions_too_many_for_the_memory_move_by_halves),
     };
 
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);

@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "stacks/export.h"
 #include "stacks/trie.h"
 #include "stacks_fixture.h"
@@ -349,6 +350,24 @@ static void folded_text_is_read_back_whatever_the_names(void **state)
     trie_free(back);
 }
 
+static void folded_text_holds_no_control_characters(void **state)
+{
+    static const char *const stack[] = {"a\x1b[2J\x7f", "b\xc2\x9b\xc2\x80\xc2\x9fm",
+                                        "\xc2\xa0\xc3\x9b\xe2\x82\x9b"};
+    struct trie *t = make();
+    struct err err;
+    char *text;
+
+    (void)state;
+    assert_true(trie_add(t, stack, 3, 1, 0, &err));
+    text = folded(t, TRIE_COUNT);
+    assert_true(utf8_is_tame(text, "\n"));
+    /* letters whose later bytes are like those of control characters stay */
+    assert_string_equal(text, "a?[2J?;b??????m;\xc2\xa0\xc3\x9b\xe2\x82\x9b 1\n");
+    free(text);
+    trie_free(t);
+}
+
 static void bad_folded_lines_are_named(void **state)
 {
     static const char *const bad[] = {"a;b 1\nc;d\n",
@@ -384,6 +403,7 @@ int main(void)
         cmocka_unit_test(a_diff_is_in_shares_and_turns_around),
         cmocka_unit_test(an_empty_trie_has_no_shares),
         cmocka_unit_test(folded_text_is_read_back_whatever_the_names),
+        cmocka_unit_test(folded_text_holds_no_control_characters),
         cmocka_unit_test(bad_folded_lines_are_named),
     };
 
