@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { axeSource, base, open, settled } from './browser.mjs';
 import { pages } from './pages.mjs';
-import { palettePng } from './png.mjs';
+import { palettePng, pixels } from './png.mjs';
 
 const references = new URL('references/', import.meta.url);
 const update = process.env.UPDATE_GOLDEN === '1';
@@ -16,7 +16,7 @@ const DIFFERS = 28; // of 255, mean of a block
 const MOST = 0.06; // of the blocks
 const TALLER = 0.15; // or lower: the log of deliveries and the like may have a line more
 
-// In the browser: halves a picture; gives its pixels; tells which part of its blocks differ from the reference.
+// In the browser: halves a picture; then tells which part of its blocks differ from the reference.
 const halve = async (png) => {
     const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
     const canvas = new OffscreenCanvas(Math.round(image.width / 2), Math.round(image.height / 2));
@@ -27,14 +27,6 @@ const halve = async (png) => {
     let text = '';
     for (const b of bytes) text += String.fromCharCode(b);
     return btoa(text);
-};
-const pixels = async (png) => {
-    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
-    const g = new OffscreenCanvas(image.width, image.height).getContext('2d');
-    g.drawImage(image, 0, 0);
-    let text = '';
-    for (const b of g.getImageData(0, 0, image.width, image.height).data) text += String.fromCharCode(b);
-    return { width: image.width, height: image.height, rgba: btoa(text) };
 };
 const compare = async ({ a, b, BLOCK, DIFFERS }) => {
     const read = async (png) => {

@@ -1,7 +1,7 @@
-// Writes small pictures: 256 colours at most, by median cut, so that references weigh a quarter.
+// Writes small pictures: 32 colours at most, by median cut, so that references weigh a fifth.
 import { deflateSync } from 'node:zlib';
 
-const COLOURS = 256;
+const COLOURS = 32;
 
 const table = Array.from({ length: 256 }, (_, n) => {
     for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
@@ -73,6 +73,16 @@ const mean = (box, shift) => {
         n += m;
     }
     return Math.round(sum / n);
+};
+
+// In the browser: the pixels of a picture, RGBA as base64.
+export const pixels = async (png) => {
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
+    const g = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    g.drawImage(image, 0, 0);
+    let text = '';
+    for (const b of g.getImageData(0, 0, image.width, image.height).data) text += String.fromCharCode(b);
+    return { width: image.width, height: image.height, rgba: btoa(text) };
 };
 
 // rgba: width x height pixels, opaque. Gives the file's bytes.

@@ -21,7 +21,7 @@ const moreSessions = async () => {
     await until(due, (n) => n === 0);
     await until(
         () => api('/v1/families?limit=1'),
-        (now) => !now.pending && now.of.sessions > 1.3 * before.of.sessions,
+        (now) => !now.pending && now.sessions > 1.3 * before.sessions,
     );
 };
 

@@ -77,7 +77,7 @@ export function Edits({ family, done }: { family?: string; done?: () => void }) 
                     ))}
                 </ol>
             ) : (
-                <Empty title={t('Nothing was merged or split')} />
+                family ? <p class="soft small">{t('Nothing was merged or split')}</p> : <Empty title={t('Nothing was merged or split')} />
             )}
             <ShowMore list={list} />
         </>
