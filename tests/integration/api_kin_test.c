@@ -145,6 +145,7 @@ static void what_a_compiler_parted_is_merged_and_told(void **state)
     list = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/stacks", id);
     why = json_object_get(item(list, 1), "why");
     assert_non_null(strstr(api_text(why, "sentence"), "frames that compilers lost: app::f"));
+    assert_non_null(strstr(api_text(why, "sentence"), "(3 of at most 3) are "));
     assert_string_equal(api_text(json_array_get(json_object_get(why, "edits"), 0), "by_kin"),
                         "lost");
     list = api_get(api, 0, ROLE_READ, 200, "/v1/family-kin");
