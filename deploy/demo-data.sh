@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fills a server with synthetic sessions of two builds, the newer one slower on low devices in one scene,
-# and has everything judged at once instead of on schedule. For the quick start and the tests of the page.
+# Fills a server with synthetic sessions of two builds and their symbols, the newer build slower on low devices
+# in one scene, with more janks of one cause there, and has everything judged at once instead of on schedule.
+# For the quick start and the tests of the page.
 #   deploy/demo-data.sh BUILD_DIR URL KEY_DIR [SESSIONS] [APP]       2000 sessions of app demo_game
 # KEY_DIR holds the files ingest and admin. Prints nothing; a second run adds nothing.
 set -euo pipefail
@@ -42,10 +43,13 @@ now() { # KIND…
     done
 }
 
+symbols=$(mktemp -d)
+trap 'rm -rf "$symbols"' EXIT
 FW_URL=$url FW_KEY_FILE=$keys/ingest "$bin/server/framewatch" demo --app "$app" --sessions "$sessions" \
-    --seconds 120 --part-seconds 3600 --seed 11 --regression 40 --tier low --scene battle \
-    --admin-key-file "$keys/admin" --concurrency 2 >/dev/null
-until_true idle 'part families'
+    --seconds 120 --part-seconds 3600 --seed 11 --regression 40 --more-janks 150 --tier low --scene battle \
+    --admin-key-file "$keys/admin" --symbols "$symbols" --concurrency 2 >/dev/null
+FW_URL=$url FW_KEY_FILE=$keys/admin "$bin/server/framewatch" symbols upload "$symbols" >/dev/null
+until_true idle 'part symbols stacks restack families'
 now tiers expect tiers
 build=$(api GET '/v1/builds?platform=android&limit=1' | jq '.items[0].id')
 frozen() { [ "$(api GET "/v1/report?build=$build" | jq '.expectation != null')" = true ]; }

@@ -64,8 +64,8 @@ static bool reply_edit(struct req *r, int status, int64_t id, struct err *err)
     struct edit_row row;
 
     return db_one(r->db, Q_FAMILY_EDIT_LIST,
-                  DB_ARGS(db_i64(r->who.app), db_i64(id), db_null(), db_i64(1)), &edit_map, r->mem,
-                  &row, err) &&
+                  DB_ARGS(db_i64(r->who.app), db_i64(id), db_null(), db_i64(1), db_null()),
+                  &edit_map, r->mem, &row, err) &&
            reply_json(r, status, edit_json(&row), err);
 }
 
@@ -208,17 +208,18 @@ bool family_split(struct req *r, struct err *err)
 
 bool family_edit_list(struct req *r, struct err *err)
 {
-    static const char *const names[] = {"limit", "cursor", NULL};
+    static const char *const names[] = {"limit", "cursor", "family", NULL};
     const struct edit_row *row;
+    struct db_arg family;
     const char *next = NULL;
     struct page p;
     struct db_rows rows;
     json_t *items;
 
-    if (!page_read(r, names, &p, err) ||
+    if (!page_read(r, names, &p, err) || !arg_hex(r, "family", FINGERPRINT_BYTES, &family, err) ||
         !db_all(r->db, Q_FAMILY_EDIT_LIST,
-                DB_ARGS(db_i64(r->who.app), db_null(), p.key, db_i64(p.limit + 1)), &edit_map,
-                r->mem, &rows, err))
+                DB_ARGS(db_i64(r->who.app), db_null(), p.key, db_i64(p.limit + 1), family),
+                &edit_map, r->mem, &rows, err))
         return false;
     row = rows.at;
     if (rows.n > (size_t)p.limit) {

@@ -97,6 +97,17 @@ static void tell_edits(struct buf *text, const struct grouped *g)
         buf_text(text, "; then merged or split by hand");
 }
 
+/* How many frames tell its stacks apart: the rules' depth, or where people split it. */
+static unsigned depth_of(const struct grouped *g)
+{
+    unsigned depth = g->is.depth;
+
+    for (size_t i = 0; i < g->n_edits; i++)
+        if (g->edits[i]->split && g->edits[i]->depth > depth)
+            depth = (unsigned)g->edits[i]->depth;
+    return depth;
+}
+
 /* One sentence for people. */
 static json_t *sentence(const struct group_stack *s, const struct grouped *g)
 {
@@ -106,19 +117,20 @@ static json_t *sentence(const struct group_stack *s, const struct grouped *g)
         [STACK_CLASS_SUSPENDED] = "the thread was held; its innermost frames",
         [STACK_CLASS_MOSTLY_UNKNOWN] = "too few frames have names; what there is",
     };
+    const unsigned depth = depth_of(g), n = g->is.n_names < depth ? g->is.n_names : depth;
     char head[200];
     struct buf text;
     json_t *out;
 
     buf_init(&text, (size_t)1 << 20);
     snprintf(head, sizeof head, "%s stack: %s (%u of at most %u) are ", s->kind ? "Crash" : "Jank",
-             of_class[g->is.class], g->is.n_names, g->is.depth);
+             of_class[g->is.class], n, depth);
     buf_text(&text, head);
-    for (unsigned i = 0; i < g->is.n_names; i++) {
+    for (unsigned i = 0; i < n; i++) {
         buf_text(&text, i ? " < " : "");
         buf_text(&text, g->is.names[i]);
     }
-    if (!g->is.n_names)
+    if (!n)
         buf_text(&text, "none");
     tell_edits(&text, g);
     out = buf_ok(&text) ? json_stringn((const char *)text.at, text.len) : NULL;

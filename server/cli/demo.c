@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "client.h"
 #include "demo_session.h"
+#include "demo_symbols.h"
 
 #include "client-stub/platform/transport_curl.h"
 #include "client-stub/src/report/tus.h"
@@ -340,8 +341,8 @@ static bool read_tier(const char *text, int *out, struct err *err)
 
 struct settings {
     struct client_options server;
-    const char *out_dir, *admin_key_file, *versions, *app, *tier, *scene;
-    int64_t sessions, seed, seconds, part_seconds, regression, concurrency;
+    const char *out_dir, *symbols_dir, *admin_key_file, *versions, *app, *tier, *scene;
+    int64_t sessions, seed, seconds, part_seconds, regression, more_janks, concurrency;
     bool print_ids;
 };
 
@@ -358,6 +359,7 @@ static bool fill_config(const struct settings *s, struct demo_config *c, struct 
         .wall_ms = (int64_t)(now - now % 3600) * 1000, /* the same for an hour, so are the bytes */
         .slow_percent = (int)s->regression,
         .slow_scene = s->scene,
+        .more_janks_percent = (unsigned)s->more_janks,
     };
     return read_versions(s->versions, c, err) && read_tier(s->tier, &c->slow_tier, err);
 }
@@ -389,6 +391,8 @@ static int run_demo(const struct settings *s)
         cli_fail(&err);
         return CLI_USAGE;
     }
+    if (s->symbols_dir && !demo_symbols_write(&r.config, s->symbols_dir, &err))
+        return cli_fail(&err);
     if (s->out_dir)
         return write_files(&r, s);
     if (s->admin_key_file && !register_builds(&r.config, &admin, &err))
@@ -419,6 +423,7 @@ int cmd_demo(int argc, char **argv)
         OPT_I64("seed", "N", &s.seed, 0, INT64_MAX, "same seed, same sessions; default 1"),
         OPT_CLIENT(&s.server),
         OPT_TEXT("out", "DIR", &s.out_dir, "write the files and a manifest there, send nothing"),
+        OPT_TEXT("symbols", "DIR", &s.symbols_dir, "write the builds' debug files there"),
         OPT_TEXT("admin-key-file", "FILE", &s.admin_key_file, "registers the builds first"),
         OPT_TEXT("versions", "LIST", &s.versions,
                  "NAME:CODE,… by age; default 2.13.0:21300,2.14.0:21400"),
@@ -428,6 +433,8 @@ int cmd_demo(int argc, char **argv)
                 "length of a file of it; default 120"),
         OPT_I64("regression", "PCT", &s.regression, -90, 1000,
                 "frames of the newest version take so much longer"),
+        OPT_I64("more-janks", "PCT", &s.more_janks, 0, 1000,
+                "so many more janks in the newest version, all of one cause"),
         OPT_TEXT("tier", "TIER", &s.tier, "only on low, mid or high devices"),
         OPT_TEXT("scene", "SCENE", &s.scene,
                  "only there: a mode (battle) or a mode and map (battle/arena_5v5)"),

@@ -12,7 +12,6 @@
 #define ROW_FRAMES 2048
 #define SLICE_BYTES (512u * 1024)
 #define PART_BYTES (4u * 1024 * 1024)
-#define MODULE_BYTES 0x4000000u
 
 struct demo_scene {
     const char *mode, *map;
@@ -131,6 +130,11 @@ void demo_debug_id(bool ios, unsigned module, const struct demo_version *v, unsi
     fill_bytes(module_seed(ios, module, v), out, 20);
 }
 
+uint64_t demo_offset(bool ios, unsigned module, const struct demo_version *v, const char *function)
+{
+    return hash_text(module_seed(ios, module, v), function) % (DEMO_MODULE_BYTES / 4) * 4;
+}
+
 void demo_build_uid(bool ios, const struct demo_version *v, char out[64])
 {
     snprintf(out, 64, "build-%llu-%s", (unsigned long long)v->code, ios ? "ios" : "android");
@@ -205,7 +209,7 @@ static void write_modules(struct player *p)
             .arch = "arm64",
             .debug_id_len = ios ? 16 : 20,
             .load_address = 0x7000000000u + (uint64_t)id * 0x10000000u,
-            .size = MODULE_BYTES,
+            .size = DEMO_MODULE_BYTES,
         };
 
         demo_debug_id(ios, id, p->version, m.debug_id);
@@ -363,6 +367,25 @@ static void write_hardware(struct player *p, bool burst)
     check(p, fw_wire_hardware(&p->slice, &h));
 }
 
+/* "battle" is every map of the mode, "battle/arena_5v5" one. */
+static bool is_scene(const struct demo_scene *scene, const char *name)
+{
+    size_t n = strlen(scene->mode);
+
+    return strncmp(name, scene->mode, n) == 0 &&
+           (!name[n] || (name[n] == '/' && strcmp(name + n + 1, scene->map) == 0));
+}
+
+static bool is_slow(const struct player *p)
+{
+    const struct demo_config *c = p->config;
+
+    return (c->slow_percent || c->more_janks_percent) &&
+           p->version == &c->version[c->n_versions - 1] &&
+           (c->slow_tier < 0 || c->slow_tier == (int)p->device->tier) &&
+           (!c->slow_scene || is_scene(p->scene, c->slow_scene));
+}
+
 /* Stacks and janks ----------------------------------------------------------------------------- */
 
 static const struct demo_stack *pick_stack(struct player *p)
@@ -383,6 +406,29 @@ static const struct demo_stack *pick_stack(struct player *p)
     return &demo_stacks[0];
 }
 
+/* What the newest version does that the others do not: the rarest of what is the scene's alone. */
+static const struct demo_stack *worse_stack(const struct player *p)
+{
+    const struct demo_stack *found = &demo_stacks[n_demo_stacks - 1];
+
+    for (size_t i = 0; i < n_demo_stacks; i++)
+        if (demo_stacks[i].where && strcmp(demo_stacks[i].where, p->scene->mode) == 0)
+            found = &demo_stacks[i];
+    return found;
+}
+
+static double more_janks(const struct player *p)
+{
+    return is_slow(p) ? p->config->more_janks_percent / 100.0 : 0;
+}
+
+static const struct demo_stack *jank_stack(struct player *p)
+{
+    const double more = more_janks(p);
+
+    return more > 0 && chance(p, more / (1 + more)) ? worse_stack(p) : pick_stack(p);
+}
+
 /* Writes the stack once a file; returns its id. */
 static uint32_t use_stack(struct player *p, const struct demo_stack *s)
 {
@@ -400,9 +446,7 @@ static uint32_t use_stack(struct player *p, const struct demo_stack *s)
         if (f->module)
             frames[stack.n] = (struct fw_wire_stack_frame){
                 .module = f->module,
-                .offset =
-                    hash_text(module_seed(p->device->ios, f->module, p->version), f->function) %
-                    (MODULE_BYTES / 4) * 4,
+                .offset = demo_offset(p->device->ios, f->module, p->version, f->function),
             };
     }
     check(p, fw_wire_stack(&p->slice, &stack));
@@ -438,7 +482,7 @@ static void play_jank(struct player *p)
 {
     const uint32_t duration = jank_us(p);
     const uint64_t start = p->t_us;
-    const struct demo_stack *what = pick_stack(p);
+    const struct demo_stack *what = jank_stack(p);
     const uint32_t stack = use_stack(p, what);
     struct fw_wire_stack_sample samples[4];
     struct fw_wire_jank j = {.start_us = start,
@@ -463,24 +507,6 @@ static void play_jank(struct player *p)
 }
 
 /* Play ----------------------------------------------------------------------------------------- */
-
-/* "battle" is every map of the mode, "battle/arena_5v5" one. */
-static bool is_scene(const struct demo_scene *scene, const char *name)
-{
-    size_t n = strlen(scene->mode);
-
-    return strncmp(name, scene->mode, n) == 0 &&
-           (!name[n] || (name[n] == '/' && strcmp(name + n + 1, scene->map) == 0));
-}
-
-static bool is_slow(const struct player *p)
-{
-    const struct demo_config *c = p->config;
-
-    return c->slow_percent && p->version == &c->version[c->n_versions - 1] &&
-           (c->slow_tier < 0 || c->slow_tier == (int)p->device->tier) &&
-           (!c->slow_scene || is_scene(p->scene, c->slow_scene));
-}
 
 static uint32_t frame_us(struct player *p)
 {
@@ -562,7 +588,8 @@ static void write_moments(struct player *p)
 
 static void play_scene(struct player *p, uint64_t until_us)
 {
-    const double rate = p->scene->janks_per_minute * tier_janks[p->device->tier];
+    const double rate =
+        p->scene->janks_per_minute * tier_janks[p->device->tier] * (1 + more_janks(p));
     uint64_t next_jank = p->t_us + (uint64_t)(60e6 / rate * -log(1 - uniform(p) * 0.9999));
 
     while (p->t_us < until_us && p->t_us < p->end_us && !p->failed) {

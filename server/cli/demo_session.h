@@ -10,6 +10,7 @@
 #define DEMO_MAX_VERSIONS 8
 #define DEMO_MAX_PARTS 32
 #define DEMO_MAX_SECONDS 3600
+#define DEMO_MODULE_BYTES 0x4000000u
 
 struct demo_version {
     char name[64];
@@ -26,8 +27,9 @@ struct demo_config {
     int64_t wall_ms;       /* sessions began in the hours before this */
     /* In the newest version every frame takes slow_percent longer ... */
     int slow_percent;
-    int slow_tier;          /* enum demo_tier, on these devices; -1: on all */
-    const char *slow_scene; /* "mode" or "mode/map" where; NULL: everywhere */
+    int slow_tier;               /* enum demo_tier, on these devices; -1: on all */
+    const char *slow_scene;      /* "mode" or "mode/map" where; NULL: everywhere */
+    unsigned more_janks_percent; /* ... and so many more janks come there, all of one stack */
 };
 
 struct demo_session {
@@ -43,5 +45,7 @@ void demo_session_fini(struct demo_session *s);
 
 /* The debug id of a module of that build, 20 bytes: what registering the build tells the server. */
 void demo_debug_id(bool ios, unsigned module, const struct demo_version *v, unsigned char out[20]);
+/* Where a function is in that build's module. */
+uint64_t demo_offset(bool ios, unsigned module, const struct demo_version *v, const char *function);
 /* "build-21400-android": the build system's id. */
 void demo_build_uid(bool ios, const struct demo_version *v, char out[64]);

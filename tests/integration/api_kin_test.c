@@ -126,7 +126,7 @@ static void two_parted_families(struct api *api)
 static void what_a_compiler_parted_is_merged_and_told(void **state)
 {
     struct api *api = *state;
-    char *before, *after, id[40];
+    char *before, *after, id[40], from[40];
     json_t *list, *why;
 
     two_parted_families(api);
@@ -145,6 +145,7 @@ static void what_a_compiler_parted_is_merged_and_told(void **state)
     list = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/stacks", id);
     why = json_object_get(item(list, 1), "why");
     assert_non_null(strstr(api_text(why, "sentence"), "frames that compilers lost: app::f"));
+    assert_non_null(strstr(api_text(why, "sentence"), "(3 of at most 3) are "));
     assert_string_equal(api_text(json_array_get(json_object_get(why, "edits"), 0), "by_kin"),
                         "lost");
     list = api_get(api, 0, ROLE_READ, 200, "/v1/family-kin");
@@ -153,6 +154,12 @@ static void what_a_compiler_parted_is_merged_and_told(void **state)
     list = api_get(api, 0, ROLE_READ, 200, "/v1/family-edits");
     assert_int_equal(items(list), 1);
     assert_string_equal(api_text(item(list, 0), "actor"), "auto");
+    snprintf(from, sizeof from, "%s", api_text(item(list, 0), "family"));
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/family-edits?family=%s", id)), 1);
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/family-edits?family=%s", from)), 1);
+    from[0] = from[0] == '0' ? '1' : '0'; /* of another family there are none */
+    assert_int_equal(items(api_get(api, 0, ROLE_READ, 200, "/v1/family-edits?family=%s", from)), 0);
+    api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/family-edits?family=12"), "invalid", "family");
     free(before);
     free(after);
 }

@@ -57,3 +57,25 @@ export async function api(path, role = 'admin') {
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
 }
+
+// POST with an admin key.
+export async function send(path, body) {
+    const answer = await fetch(base + path, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key('admin')}`, ...(body && { 'Content-Type': 'application/json' }) },
+        body: body && JSON.stringify(body),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
+    return text ? JSON.parse(text) : null;
+}
+
+export async function until(what, ok) {
+    const end = Date.now() + LIMIT_MS;
+    for (;;) {
+        const got = await what();
+        if (ok(got)) return got;
+        if (Date.now() > end) throw new Error(`did not come true: ${JSON.stringify(got).slice(0, 300)}`);
+        await new Promise((r) => setTimeout(r, 200));
+    }
+}

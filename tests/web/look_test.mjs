@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { axeSource, base, open, settled } from './browser.mjs';
 import { pages } from './pages.mjs';
+import { palettePng, pixels } from './png.mjs';
 
 const references = new URL('references/', import.meta.url);
 const update = process.env.UPDATE_GOLDEN === '1';
@@ -69,7 +70,8 @@ async function shoot(page, name, tools) {
     const file = new URL(`${name}.png`, references);
     if (update) {
         mkdirSync(references, { recursive: true });
-        writeFileSync(file, Buffer.from(small, 'base64'));
+        const { width, height, rgba } = await tools.evaluate(pixels, small);
+        writeFileSync(file, palettePng(Buffer.from(rgba, 'base64'), width, height));
         return;
     }
     assert.ok(existsSync(file), `no reference of ${name}: UPDATE_GOLDEN=1 makes it`);

@@ -47,5 +47,6 @@ done
 "$here/fill.sh" "$bin" "http://127.0.0.1:$port" "$private_dir/keys" "http://127.0.0.1:$(cat "$work/hook")/" >&2
 
 mkdir -p "${KEEP:-$work/shots}"
-FW_URL=http://127.0.0.1:$port FW_KEYS=$private_dir/keys FW_SHOTS=${KEEP:-$work/shots} \
+FW_URL=http://127.0.0.1:$port FW_KEYS=$private_dir/keys FW_SHOTS=${KEEP:-$work/shots} FW_BIN=$bin \
+    FW_PSQL=$(printf '%s\n' "${private_as[@]}" psql -X -q -v ON_ERROR_STOP=1 -h "$private_socket" -U framewatch) \
     FW_MODULES=$modules/node_modules node "$here/main.mjs" "${2:-}"

@@ -95,6 +95,15 @@ export default {
             const { page, complaints, done } = await open({ role: 'read' });
             await page.goto(`${base}/sessions/${items[0].id}`);
             await page.getByRole('heading', { name: title, exact: true }).first().waitFor();
+            if (filter === 'has_crash') {
+                const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+                const { crashes } = await api(`/v1/sessions/${items[0].id}`);
+                const named = crashes[0].symbols.filter((f) => f.status === 'symbolicated').map((f) => f.function);
+                assert.ok(named.includes('Engine::Loop'), 'the demo has symbols for its crashes');
+                const shown = await card.locator('ol.frames .fn').allInnerTexts();
+                for (const name of named) assert.ok(shown.some((s) => s.includes(name)), `${name} in ${shown.join(' | ')}`);
+                assert.equal(await card.getByText('wait for symbols').count(), 0);
+            }
             assert.deepEqual(complaints, []);
             await done();
         }

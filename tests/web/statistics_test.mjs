@@ -20,6 +20,32 @@ export default {
         await done();
     },
 
+    async 'a regression leads to the family behind it, by clicks alone'() {
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(base);
+        await settled(page);
+        await page.getByRole('navigation').getByRole('link', { name: 'Alerts' }).click();
+        await page.waitForURL(`${base}/alerts`);
+        await page.getByRole('region', { name: 'Alerts' }).locator('tbody tr a').first().click();
+        await page.waitForURL(/\/alerts\/\d+$/);
+        await settled(page);
+        const row = page.getByRole('region', { name: 'Families whose rate moved' }).locator('tbody tr').first();
+        const cells = await row.locator('td').allInnerTexts();
+        const [now, was] = cells.slice(1, 3).map((s) => Number(s.replace(/[^\d.]/g, '')));
+        assert.ok(now > 2 * was, `what moved most: ${cells.join(' | ')}`);
+        await row.locator('a').click();
+        await page.waitForURL(/\/janks\/[0-9a-f]{32}\?build=\d+$/);
+        await settled(page);
+        // what framewatch demo --more-janks adds to battles
+        assert.match(await page.innerText('h1'), /Particles::Sort/);
+        await page.locator('.card', { hasText: 'Why these belong together' }).locator('ol').getByText('Skill::Meteor').waitFor();
+        const builds = (await api(`/v1/families/${new URL(page.url()).pathname.split('/').pop()}`)).builds;
+        const rate = (version) => Math.max(...builds.filter((b) => b.build.version_name === version).map((b) => b.rate));
+        assert.ok(rate('2.14.0') > 2 * rate('2.13.0'), JSON.stringify(builds));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
     async 'an alert is acknowledged with a note'() {
         const alert = (await api('/v1/alerts?state=live&limit=1')).items[0];
         const { page, complaints, done } = await open();
@@ -28,6 +54,25 @@ export default {
         await page.getByRole('button', { name: 'Acknowledge' }).click();
         await page.getByText('I look at it').waitFor();
         assert.equal((await api(`/v1/alerts/${alert.id}`)).state, 'acknowledged');
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'who silenced an alert is not said to have acknowledged it'() {
+        const alert = (await api('/v1/alerts?state=live&limit=50')).items.at(-1);
+        const { page, complaints, done } = await open();
+        await page.goto(`${base}/alerts/${alert.id}`);
+        await page.getByLabel('Note').fill('known until the next build');
+        await page.getByRole('button', { name: 'Silence for' }).click();
+        const word = page.locator('p', { hasText: 'known until the next build' });
+        await word.waitFor();
+        assert.match(await word.innerText(), /^Silenced with key /);
+        await page.getByText(/^Silenced until /).waitFor({ state: 'attached' });
+        await page.getByRole('button', { name: 'Speak again' }).click();
+        await page.getByRole('button', { name: 'Speak again' }).waitFor({ state: 'detached' });
+        await page.getByText(/^Somebody last saw to it with key /).waitFor();
+        assert.equal(await page.getByText(/^(Acknowledged|Silenced) /).count(), 0);
+        assert.equal((await api(`/v1/alerts/${alert.id}`)).state, 'updated');
         assert.deepEqual(complaints, []);
         await done();
     },
@@ -73,7 +118,7 @@ export default {
         const { page, complaints, done } = await open({ role: 'read' });
         await page.goto(`${base}/janks/${family.id}?look=list`);
         await settled(page);
-        const button = page.getByRole('region', { name: 'Functions' }).getByRole('button').filter({ hasText: '.' }).first();
+        const button = page.getByRole('region', { name: 'Functions' }).getByRole('button').filter({ hasText: '::' }).first();
         const name = (await button.innerText()).trim();
         await button.click();
         await page.waitForURL(/fn=/);
@@ -107,6 +152,11 @@ export default {
         assert.ok(await save.isDisabled(), 'nothing is saved that was not previewed');
         await page.getByRole('button', { name: 'Preview' }).click();
         await page.locator('#preview').getByText('ads team').first().waitFor();
+        const ads = (await api('/v1/families?limit=50')).items.find((f) => f.kind === 'jank' && f.title.includes('AdLoader'));
+        const affects = await page.locator('#preview').getByText(/^It affects/).innerText();
+        const [, stacks, sessions, , events] = affects.match(/affects ([\d,]+) stacks: about ([\d,]+) sessions of ([\d,]+) installs .*, ([\d,]+) events/).map((s) => Number(s.replaceAll(',', '')));
+        assert.deepEqual([stacks, events], [ads.stacks, ads.events], affects);
+        assert.ok(Math.abs(sessions - ads.sessions) <= 0.1 * ads.sessions, `${affects}, the family: ${ads.sessions} sessions`);
         await page.getByLabel('What for').fill('ads have a team');
         await save.click();
         await page.getByText('ads have a team').waitFor();

@@ -56,6 +56,8 @@ export interface WhyFrame {
     rule: Rule | null;
     position: number | null;
 }
+// Why families were merged without anybody; docs/families.md, section 7.
+export type Kin = 'lost' | 'cut' | 'named';
 export interface Why {
     sentence: string;
     class: string;
@@ -102,6 +104,12 @@ export interface FamilySession {
     tier: number;
     p90_us: number;
     kept: boolean;
+}
+
+export function kinText(kin: Kin, lost: string | null): string {
+    if (kin === 'cut') return t('unwinding stopped early in one of them, and it begins like the other');
+    const names = { names: lost ?? '' };
+    return kin === 'named' ? t('a mapping allows several names for one place, and the other has {names} there', names) : t('they are the same but for frames that compilers lost: {names}', names);
 }
 
 export const className = (c: string) =>

@@ -61,6 +61,17 @@ function Actions({ a, done }: { a: Alert; done: () => void }) {
     );
 }
 
+// Who acknowledged and who silenced is one member of the answer: the state tells which it was, while it lasts.
+function LastWord({ a }: { a: Alert }) {
+    if (!a.acknowledged_by) return null;
+    const key = { key: a.acknowledged_by };
+    return (
+        <p>
+            {a.state === 'acknowledged' ? t('Acknowledged with key {key}…', key) : a.state === 'silenced' ? t('Silenced with key {key}…', key) : t('Somebody last saw to it with key {key}…', key)} {a.note}
+        </p>
+    );
+}
+
 type Look = NonNullable<Alert['evidence']['scenes']>[number];
 type Family = NonNullable<Alert['evidence']['families']>[number];
 
@@ -126,12 +137,8 @@ export default function AlertPage({ id }: { id: string }) {
                 <div class="grid2">
                     <Card title={t('What to do')}>
                         <div class="stack" style={{ gap: '.7rem' }}>
-                            {a.acknowledged_by && (
-                                <p>
-                                    {t('Acknowledged with key {key}…', { key: a.acknowledged_by })} {a.note}
-                                </p>
-                            )}
-                            {a.silenced_until && <p data-volatile>{t('Silenced until {when}.', { when: when(a.silenced_until) })}</p>}
+                            <LastWord a={a} />
+                            {a.state === 'silenced' && a.silenced_until && <p data-volatile>{t('Silenced until {when}.', { when: when(a.silenced_until) })}</p>}
                             <Actions a={a} done={data.again} />
                             <p class="small soft" data-volatile>
                                 {a.opened_at && t('Opened {when}', { when: when(a.opened_at) })}

@@ -1,7 +1,7 @@
 // One family: who it meets, since when, why these stacks belong together, and where to look.
 import { useGet, type Page } from '../lib/api';
 import { clock, day, num, percent, span } from '../lib/format';
-import { className, type Counts, type FamilyDetail, type FamilySession, type FamilyStack, type Why } from '../lib/families';
+import { className, type Counts, type FamilyDetail, type FamilySession, type FamilyStack, type Why, type WhyFrame } from '../lib/families';
 import { t } from '../lib/i18n';
 import { Link, url, useParam, useQuery } from '../lib/router';
 import { causeName, tierName } from '../lib/terms';
@@ -90,17 +90,20 @@ function Breakdown({ f }: { f: FamilyDetail }) {
 const ruleText = (r: { field: string; pattern: string } | null) => (r ? `${r.field} ${r.pattern}` : '');
 
 export function WhyFrames({ why }: { why: Why }) {
+    // further ones count where people split the family
+    const depth = why.edits.some((e) => e.kind === 'split') ? Infinity : why.depth;
+    const counts = (f: WhyFrame) => f.position !== null && f.position <= depth;
     return (
         <ol class="frames">
             {why.frames.map((f, i) => (
-                <li class={`${f.position !== null ? 'key' : 'dim'}`} title={[f.because, ruleText(f.rule)].filter(Boolean).join(' · ')}>
+                <li class={`${counts(f) ? 'key' : 'dim'}`} title={[f.because, ruleText(f.rule)].filter(Boolean).join(' · ')}>
                     <span class="at">{i}</span>
                     <span class="fn">
-                        {f.position !== null && <Badge tone="accent">{f.position}</Badge>} {f.name ?? f.function ?? f.module ?? '?'}
+                        {counts(f) && <Badge tone="accent">{f.position}</Badge>} {f.name ?? f.function ?? f.module ?? '?'}
                         {i === why.culprit && <span class="soft"> ← {t('look here first')}</span>}
                     </span>
                     <span class="where">
-                        {f.file ? `${f.file.split('/').pop()}${f.line ? `:${f.line}` : ''}` : ''} {f.position === null && f.because}
+                        {f.file ? `${f.file.split('/').pop()}${f.line ? `:${f.line}` : ''}` : ''} {!counts(f) && f.because}
                     </span>
                 </li>
             ))}

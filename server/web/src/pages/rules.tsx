@@ -40,6 +40,7 @@ interface Preview {
     before: { families: number; listed: number };
     after: { families: number; listed: number };
     events_moved: number;
+    affected: { stacks: number; events: number; sessions: number; installs: number };
     split: { count: number; items: (Side & { into: Side[] })[] };
     merged: { count: number; items: (Side & { from: Side[] })[] };
     vanish: { count: number; items: Side[] };
@@ -98,6 +99,16 @@ function PreviewCard({ p }: { p: Preview }) {
                         events: num(p.events_moved),
                     })}
                 </p>
+                {p.affected.stacks > 0 && (
+                    <p>
+                        {t('It affects {stacks} stacks: about {sessions} sessions of {installs} installs show one of them, {events} events in all.', {
+                            stacks: num(p.affected.stacks),
+                            sessions: num(p.affected.sessions),
+                            installs: num(p.affected.installs),
+                            events: num(p.affected.events),
+                        })}
+                    </p>
+                )}
                 {still && <p class="soft">{t('Every family stays as it is.')}</p>}
                 <Sides title={t('Split')} {...p.split} extra={(s) => t('into {n}', { n: num((s as Preview['split']['items'][0]).into.length) })} />
                 <Sides title={t('Merged')} {...p.merged} extra={(s) => t('from {n}', { n: num((s as Preview['merged']['items'][0]).from.length) })} />
@@ -295,7 +306,7 @@ export default function RulesPage() {
                             <Form of={r} key={r.version} done={rules.again} />
                             <div class="grid2">
                                 <Versions now={r.version} key={`v${r.version}`} done={rules.again} />
-                                <Card id="edits" title={t('Merges and splits by hand')}>
+                                <Card id="edits" title={t('Merges and splits')}>
                                     <Edits />
                                 </Card>
                             </div>

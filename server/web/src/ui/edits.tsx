@@ -1,7 +1,7 @@
-// Merging and splitting families by hand, and taking that back.
+// Merges and splits of families: by hand, by themselves, and taking them back.
 import { useState } from 'preact/hooks';
 import { send, useGet, useList, type Page } from '../lib/api';
-import type { Family, FamilyDetail } from '../lib/families';
+import { kinText, type Family, type FamilyDetail, type Kin } from '../lib/families';
 import { ago, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
@@ -15,6 +15,8 @@ export interface FamilyEdit {
     family: string;
     target: string | null;
     depth: number | null;
+    by_kin: Kin | null;
+    lost: string | null;
     actor: string;
     note: string;
     created_at: string;
@@ -28,9 +30,12 @@ const name = (id: string) => (
     </Link>
 );
 
+// Whoever looks for kin signs as 'auto'.
+const who = (actor: string | null) => (actor === 'auto' ? t('the job that looks for kin') : (actor ?? ''));
+
 // Of one family, or of all.
 export function Edits({ family, done }: { family?: string; done?: () => void }) {
-    const list = useList<FamilyEdit>('/v1/family-edits', { limit: 100 });
+    const list = useList<FamilyEdit>('/v1/family-edits', { limit: 100, family });
     const [problem, setProblem] = useState('');
     const undo = async (id: number) => {
         setProblem('');
@@ -42,9 +47,8 @@ export function Edits({ family, done }: { family?: string; done?: () => void }) 
             setProblem((e as Error).message);
         }
     };
-    const items = list.items?.filter((e) => !family || e.family === family || e.target === family);
     if (list.problem) return <Failed problem={list.problem} again={list.again} />;
-    if (!items) return <Waiting rows={2} />;
+    if (!list.items) return <Waiting rows={2} />;
     return (
         <>
             {problem && (
@@ -52,20 +56,20 @@ export function Edits({ family, done }: { family?: string; done?: () => void }) 
                     {problem}
                 </p>
             )}
-            {items.length ? (
-                <ol class="events" style={{ maxHeight: 'none' }} aria-label={t('Merges and splits by hand')}>
-                    {items.map((e) => (
+            {list.items.length ? (
+                <ol class="events" style={{ maxHeight: 'none' }} aria-label={t('Merges and splits')}>
+                    {list.items.map((e) => (
                         <li style={{ gridTemplateColumns: 'auto 1fr auto' }}>
                             <Badge tone={e.undone_at ? '' : 'accent'}>{e.kind === 'merge' ? t('merge') : t('split')}</Badge>
                             <span class={`break ${e.undone_at ? 'soft' : ''}`}>
-                                {name(e.family)} {e.kind === 'merge' ? <>→ {name(e.target!)}</> : t('at depth {n}', { n: e.depth! })} {e.note}{' '}
+                                {name(e.family)} {e.kind === 'merge' ? <>→ {name(e.target!)}</> : t('at depth {n}', { n: e.depth! })} {e.by_kin ? t('Merged by itself because {why}.', { why: kinText(e.by_kin, e.lost) }) : e.note}{' '}
                                 <span class="soft small" title={when(e.created_at)} data-volatile>
-                                    {e.actor} · {ago(e.created_at)}
-                                    {e.undone_at && ` · ${t('undone by {who}', { who: e.undone_by ?? '' })}`}
+                                    {who(e.actor)} · {ago(e.created_at)}
+                                    {e.undone_at && ` · ${t('undone by {who}', { who: who(e.undone_by) })}`}
                                 </span>
                             </span>
                             {isAdmin() && !e.undone_at && (
-                                <button type="button" onClick={() => void undo(e.id)}>
+                                <button type="button" title={e.by_kin ? t('The two are never merged by themselves again') : undefined} onClick={() => void undo(e.id)}>
                                     {t('Undo')}
                                 </button>
                             )}
@@ -73,9 +77,9 @@ export function Edits({ family, done }: { family?: string; done?: () => void }) 
                     ))}
                 </ol>
             ) : (
-                !family && <Empty title={t('Nothing was merged or split by hand')} />
+                family ? <p class="soft small">{t('Nothing was merged or split')}</p> : <Empty title={t('Nothing was merged or split')} />
             )}
-            {!family && <ShowMore list={list} />}
+            <ShowMore list={list} />
         </>
     );
 }
@@ -148,9 +152,8 @@ export function ByHand({ f, done }: { f: FamilyDetail; done: () => void }) {
         setTurn(turn + 1);
         done();
     };
-    if (!isAdmin() && !f.why.edits.length) return null;
     return (
-        <Card id="by-hand" title={t('Merge or split by hand')} note={t('no count moves, and it can be undone')}>
+        <Card id="by-hand" title={t('Merges and splits')} note={t('no count moves, and it can be undone')}>
             <div class="stack" style={{ gap: '.7rem' }}>
                 {isAdmin() && <Forms f={f} done={changed} />}
                 <Edits family={f.id} key={turn} done={done} />
