@@ -575,6 +575,15 @@ void pg_end_backends(const char *conninfo)
            name_in(conninfo));
 }
 
+void pg_admit(const char *conninfo, bool on)
+{
+    char admin[PG_CONNINFO_BYTES];
+
+    conninfo_of("postgres", admin);
+    pg_sql(admin, "ALTER DATABASE %s ALLOW_CONNECTIONS %s", name_in(conninfo),
+           on ? "true" : "false");
+}
+
 /* Crashes ------------------------------------------------------------------------------------ */
 
 struct proc {

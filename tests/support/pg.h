@@ -46,6 +46,8 @@ void pg_kill9(void);
 void pg_restart(void);
 /* Ends every backend connected to that database except the caller's (57P01 at their next call). */
 void pg_end_backends(const char *conninfo);
+/* Whether that database takes new connections. */
+void pg_admit(const char *conninfo, bool on);
 
 /* CPU seconds of the own server so far, all its processes. */
 double pg_cpu_s(void);
