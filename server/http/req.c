@@ -163,7 +163,7 @@ static bool get_string(const json_t *object, const char *name, size_t max, bool 
 bool json_get_text(const json_t *object, const char *name, size_t max, const char *otherwise,
                    const char **out, struct err *err)
 {
-    const char *text;
+    const char *text = NULL;
 
     if (!get_string(object, name, max, !otherwise, &text, err))
         return false;
@@ -176,7 +176,7 @@ bool json_get_text(const json_t *object, const char *name, size_t max, const cha
 bool json_get_prose(const json_t *object, const char *name, size_t max, const char *otherwise,
                     const char **out, struct err *err)
 {
-    const char *text;
+    const char *text = NULL;
 
     if (!get_string(object, name, max, !otherwise, &text, err))
         return false;
