@@ -235,7 +235,7 @@ static bool choose_routes(struct service *s, struct err *err)
 {
     s->routes = calloc(api_routes_n + web_routes_n, sizeof *s->routes);
     if (!s->routes)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     for (size_t i = 0; i < api_routes_n; i++)
         if (serves(&s->config) || strcmp(api_routes[i].pattern, "/metrics") == 0 ||
             strcmp(api_routes[i].pattern, "/readyz") == 0)

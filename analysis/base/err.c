@@ -26,3 +26,13 @@ bool err_field(struct err *err, enum err_code code, const char *field, const cha
     va_end(ap);
     return false;
 }
+
+bool err_memory(struct err *err)
+{
+    return err_set(err, ERR_INTERNAL, "out of memory");
+}
+
+bool err_full(struct err *err, const char *what)
+{
+    return err_set(err, ERR_TOO_BIG, "more memory is needed than %s may take", what);
+}

@@ -17,10 +17,10 @@ enum err_code {
     ERR_NOT_FOUND,
     ERR_CONFLICT, /* true, but not now: the resource is in another state */
     ERR_GONE,
-    ERR_TOO_BIG, /* past a named limit */
+    ERR_TOO_BIG, /* past a named limit, that of an arena too */
     ERR_BUSY,    /* try again later */
     ERR_DB,      /* the database failed or is out of reach */
-    ERR_INTERNAL /* out of memory and other faults that are ours */
+    ERR_INTERNAL /* the machine is out of memory, and other faults that are ours */
 };
 
 struct err {
@@ -35,3 +35,10 @@ bool err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_L
 /* The same, naming the input field at fault. */
 bool err_field(struct err *err, enum err_code code, const char *field, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
+
+/* Memory is told in two ways only. malloc() and the like failed: ERR_INTERNAL. */
+bool err_memory(struct err *err);
+
+/* An arena or another cap is full, whose limit is "a request", "a session" ...: ERR_TOO_BIG. With
+ * less at once it could be done. An arena does not tell its cap from the machine's. */
+bool err_full(struct err *err, const char *what);

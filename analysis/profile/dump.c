@@ -448,7 +448,7 @@ bool part_dump(const void *bytes, size_t size, const struct part_limits *limits,
     struct arena *mem = arena_new(4 * limits->decompressed_bytes + ((size_t)1 << 20));
 
     if (!mem)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     buf_init(&d.line, LINE_CAP);
     buf_init(&d.text, LINE_CAP);
     zframe_begin(&r, bytes, size, limits, mem);

@@ -624,7 +624,7 @@ static bool judge(const struct decoder *d, const struct zframe_reader *r, struct
                        "zstd frame %zu, packet %zu: needs more memory than a session file may take",
                        r->frames, p->packets);
     if (d->out_of_memory)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     if (!r->frames)
         return err_set(err, ERR_INVALID, "not a session file: %s",
                        r->damaged ? "no zstd frame at byte 0" : "its first zstd frame is cut");

@@ -16,7 +16,7 @@ static const char *or_empty(const char *text)
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "tally: out of memory");
+    return err_full(err, "tallies");
 }
 
 /* Which sample stands for a jank ----------------------------------------------------------------

@@ -51,7 +51,7 @@ bool distinct_add(struct distinct *d, uint32_t cell, int32_t by, struct err *err
         return err_set(err, ERR_INVALID, "no such cell of a distinct count: %u", cell);
     level = level_at(d, cell / DISTINCT_BUCKETS);
     if (!level)
-        return err_set(err, ERR_TOO_BIG, "out of memory for a distinct count");
+        return err_full(err, "a distinct count");
     count(&level[cell % DISTINCT_BUCKETS], by, 1);
     return true;
 }

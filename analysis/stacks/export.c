@@ -228,7 +228,7 @@ static bool gzip(const struct buf *in, struct buf *out, struct err *err)
     int state;
 
     if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     do {
         z.next_out = room;
         z.avail_out = sizeof room;
@@ -281,7 +281,7 @@ struct shown {
 static bool shown_init(struct shown *s, size_t n, struct err *err)
 {
     *s = (struct shown){.all = calloc(n, sizeof *s->all), .node = calloc(n, sizeof *s->node)};
-    return (s->all && s->node) || err_set(err, ERR_INTERNAL, "out of memory");
+    return (s->all && s->node) || err_memory(err);
 }
 
 static void shown_fini(struct shown *s)

@@ -443,7 +443,7 @@ bool family_of(const struct stack_input *in, const struct rules *rules, struct a
     struct family f = {0};
 
     if (!make_family(&w, &f))
-        return err_set(err, ERR_TOO_BIG, "out of memory for a stack");
+        return err_full(err, "a stack");
     *out = f;
     return true;
 }

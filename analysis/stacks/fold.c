@@ -150,7 +150,7 @@ bool fold_read(const char *text, size_t n, struct trie *into, struct err *err)
 {
     const char *end = n ? text + n : text; /* text may be NULL */
     struct line l = {.room = malloc(n + 1)};
-    bool ok = l.room || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = l.room || err_memory(err);
 
     for (const char *at = text; ok && at < end; at = l.end + 1) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));

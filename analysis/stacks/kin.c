@@ -858,5 +858,5 @@ bool kin_find(const struct kin_member *members, size_t n, const struct kin_apart
     buf_init(&w.text, RULES_DEPTH_MAX * KEY_NAME_MAX);
     ok = find(&w, joins, n_joins);
     buf_fini(&w.text);
-    return ok || err_set(err, ERR_TOO_BIG, "out of memory for kin of families");
+    return ok || err_full(err, "kin of families");
 }

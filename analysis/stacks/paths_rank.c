@@ -22,7 +22,7 @@ static bool grow_expected(struct sums *s, struct err *err)
         return true;
     at = realloc(s->expected, room * sizeof *at);
     if (!at)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     memset(at + s->room, 0, (room - s->room) * sizeof *at);
     s->expected = at;
     s->room = room;
@@ -99,7 +99,7 @@ static bool sum_scenes(const struct paths *p, const char *scene, struct sums *s,
     size_t n = ok ? list_scenes(t, scene, scenes) : 0;
 
     s->steps = trie_new(p->cap);
-    ok = (ok && s->steps) || err_set(err, ERR_INTERNAL, "out of memory");
+    ok = (ok && s->steps) || err_memory(err);
     for (size_t i = 0; ok && i < n; i++)
         ok = add_scene(s, t, scenes[i].node, node_of, err);
     free(scenes);
@@ -216,7 +216,7 @@ static bool rank(const struct sums *s, struct arena *mem, struct path_rank **out
     free(redundant);
     free(nodes);
     if (!ok)
-        return err_set(err, ERR_TOO_BIG, "out of memory for paths");
+        return err_full(err, "paths");
     qsort(list, found, sizeof *list, better_first);
     *out = list;
     *n = found;

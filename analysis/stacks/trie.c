@@ -27,7 +27,7 @@ static bool grow(struct trie *t, void **at, size_t had, size_t want, struct err 
         return too_big(err);
     p = realloc(*at, want);
     if (!p)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     *at = p;
     t->bytes += want - had;
     return true;
@@ -135,7 +135,7 @@ static bool new_table(struct trie *t, size_t had, size_t need, uint32_t **out, s
         return too_big(err);
     *out = calloc(n, sizeof **out);
     if (!*out)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     t->bytes += (n - had) * sizeof **out;
     *places = n;
     return true;
@@ -353,7 +353,7 @@ bool trie_merge_into(struct trie *into, const struct trie *from, int sign, uint3
                      struct err *err)
 {
     uint32_t *name_of = calloc(from->n_names + 1, sizeof *name_of);
-    bool ok = name_of || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = name_of || err_memory(err);
 
     ok = ok && map_names(into, from, name_of, err) &&
          trie_reserve(into, count_new(into, from, name_of, node_of), err);
@@ -366,8 +366,7 @@ bool trie_merge_into(struct trie *into, const struct trie *from, int sign, uint3
 bool trie_merge(struct trie *into, const struct trie *from, int sign, struct err *err)
 {
     uint32_t *node_of = calloc(from->n, sizeof *node_of);
-    bool ok = node_of ? trie_merge_into(into, from, sign, node_of, err)
-                      : err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = node_of ? trie_merge_into(into, from, sign, node_of, err) : err_memory(err);
 
     free(node_of);
     return ok;
@@ -478,7 +477,7 @@ bool trie_sort(struct trie *t, enum trie_value by, struct err *err)
     struct sibling *s = calloc(most_children(t) + 1, sizeof *s);
 
     if (!s)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     if (!add_totals(t, err)) {
         free(s);
         return false;

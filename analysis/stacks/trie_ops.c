@@ -7,7 +7,7 @@
 static bool new_trie(size_t cap, struct trie **out, struct err *err)
 {
     *out = trie_new(cap);
-    return *out || err_set(err, ERR_INTERNAL, "out of memory");
+    return *out || err_memory(err);
 }
 
 /* A child of `parent` by its text. */
@@ -75,7 +75,7 @@ bool trie_prune(struct trie *t, enum trie_value by, double share, size_t cap, st
     p.least = share * (double)t->totals[TRIE_ROOT].of[by];
     p.node_of = calloc(t->n, sizeof *p.node_of);
 
-    bool ok = p.node_of ? prune(&p, err) : err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = p.node_of ? prune(&p, err) : err_memory(err);
 
     ok = ok && trie_sort(p.to, by, err);
     free(p.node_of);
@@ -140,8 +140,7 @@ bool trie_sandwich(struct trie *t, const char *name, size_t cap, struct trie **c
 
     if (ok)
         node_of = calloc(t->n, sizeof *node_of);
-    ok = ok && (node_of ? split_at(t, name, above, below, node_of, err)
-                        : err_set(err, ERR_INTERNAL, "out of memory"));
+    ok = ok && (node_of ? split_at(t, name, above, below, node_of, err) : err_memory(err));
     free(node_of);
     if (!ok) {
         trie_free(above);
@@ -210,7 +209,7 @@ static bool union_of(struct trie *a, struct trie *b, struct trie *u, uint32_t *f
         return false;
     d->nodes = calloc(u->n, sizeof *d->nodes);
     if (!d->nodes)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     d->n = u->n;
     for (uint32_t i = 0; i < u->n; i++) {
         const struct node *n = &u->nodes[i];
@@ -228,11 +227,11 @@ static bool fill_diff(struct trie *a, struct trie *b, enum trie_value by, struct
 {
     uint32_t *from_a = calloc(a->n, sizeof *from_a), *from_b = calloc(b->n, sizeof *from_b);
     struct changed *room = NULL;
-    bool ok = (from_a && from_b) || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = (from_a && from_b) || err_memory(err);
 
     ok = ok && union_of(a, b, d->names, from_a, from_b, d, err);
     if (ok && !(room = calloc(d->n, sizeof *room)))
-        ok = err_set(err, ERR_INTERNAL, "out of memory");
+        ok = err_memory(err);
     if (ok) {
         add_shares(a, by, from_a, 0, d->nodes);
         add_shares(b, by, from_b, 1, d->nodes);

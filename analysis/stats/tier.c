@@ -95,7 +95,7 @@ bool tier_place_cuts(const struct tier_score scores[], size_t n, unsigned tiers,
     struct grid *g = arena_alloc(mem, sizeof *g);
 
     if (!g)
-        return err_set(err, ERR_INTERNAL, "tiers: out of memory for cuts");
+        return err_full(err, "cuts of tiers");
     fill_grid(scores, n, g);
     if (!(g->w[GRID_CELLS] > 0))
         return err_set(err, ERR_INVALID, "tiers: no model with sessions");

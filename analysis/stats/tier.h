@@ -65,8 +65,8 @@ struct tier_fit {
 #define TIER_MAX_DEVICES 100000
 #define TIER_MIN_MODELS 12 /* with sessions; fewer cannot be fitted */
 
-/* ERR_INVALID: too few models with sessions, or the same id twice; ERR_TOO_BIG; ERR_INTERNAL:
- * arena full. out->soc lives in mem; its names are the devices'. */
+/* ERR_INVALID: too few models with sessions, or the same id twice; ERR_TOO_BIG: too
+ * many, or the arena is full. out->soc lives in mem; its names are the devices'. */
 bool tier_fit(const struct tier_device devices[], size_t n, struct arena *mem, struct tier_fit *out,
               struct err *err) MUST_CHECK;
 

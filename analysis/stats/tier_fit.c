@@ -72,7 +72,7 @@ static bool sorted_models(const struct tier_device devices[], size_t n, struct a
     size_t found = 0;
 
     if (!list)
-        return err_set(err, ERR_INTERNAL, "tiers: out of memory for %zu models", n);
+        return err_full(err, "a fit of tiers");
     for (size_t i = 0; i < n; i++)
         if (devices[i].y.n > 0)
             list[found++] = &devices[i];
@@ -101,7 +101,7 @@ static bool list_socs(const struct tier_device *const list[], size_t n, struct a
 
     fit->soc = arena_array(mem, n, sizeof *fit->soc);
     if (!fit->soc)
-        return err_set(err, ERR_INTERNAL, "tiers: out of memory for SoCs");
+        return err_full(err, "a fit of tiers");
     for (size_t i = 0; i < n; i++)
         if (list[i]->soc && *list[i]->soc)
             fit->soc[fit->n_soc++].name = list[i]->soc;
@@ -358,7 +358,7 @@ static bool fit_rows(const struct tier_device *const list[], struct table *t, st
 
     t->row = arena_array(mem, t->n, sizeof *t->row);
     if (!t->row || !sums)
-        return err_set(err, ERR_INTERNAL, "tiers: out of memory for %zu models", t->n);
+        return err_full(err, "a fit of tiers");
     for (size_t i = 0; i < t->n; i++) {
         struct row *r = &t->row[i];
 

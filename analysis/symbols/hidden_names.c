@@ -45,7 +45,7 @@ bool hidden_names_init(struct hidden_names *h, const void *bytes, size_t size, s
                        HIDDEN_NAMES_BYTES);
     made.text = malloc(size + 1);
     if (!made.text)
-        return err_set(err, ERR_INTERNAL, "bcsymbolmap: out of memory");
+        return err_memory(err);
     if (size)
         memcpy(made.text, bytes, size);
     made.text[size] = '\0';
@@ -57,7 +57,7 @@ bool hidden_names_init(struct hidden_names *h, const void *bytes, size_t size, s
     made.lines = malloc(count_lines(made.text, size) * sizeof *made.lines);
     if (!made.lines) {
         hidden_names_fini(&made);
-        return err_set(err, ERR_INTERNAL, "bcsymbolmap: out of memory");
+        return err_memory(err);
     }
     split(&made, size);
     *h = made;

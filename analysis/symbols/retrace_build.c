@@ -888,7 +888,7 @@ static bool begin_hash(struct retrace_builder *b, struct err *err)
 {
     b->hash_next = false;
     b->digest = digest_new(DIGEST_SHA256);
-    return b->digest || err_set(err, ERR_INTERNAL, "out of memory");
+    return b->digest || err_memory(err);
 }
 
 bool retrace_builder_feed(struct retrace_builder *b, const void *bytes, size_t n, struct err *err)
@@ -961,7 +961,7 @@ bool retrace_build(const void *mapping, size_t size, const struct retrace_limits
     struct retrace_builder *b = retrace_builder_new(limits);
     bool ok = b ? retrace_builder_feed(b, mapping, size, err) &&
                       retrace_builder_finish(b, sink, ctx, stats, err)
-                : err_set(err, ERR_INTERNAL, "out of memory");
+                : err_memory(err);
 
     retrace_builder_free(b);
     return ok;

@@ -392,7 +392,7 @@ static bool print_frame(const struct retrace *r, struct print *p, struct retrace
 
     arena_reset(scratch);
     if (!retrace_lookup_as(r, &p->parts.query, p->verbose, context, scratch, &p->result))
-        return err_set(err, ERR_INTERNAL, "no memory for a frame");
+        return err_full(err, "a frame");
     put_alternatives(p);
     if (memo && plain && is_plain(context) && buf_ok(p->out))
         retrace_memo_keep(memo, p->line.at, p->line.len, (const char *)p->out->at + start,
@@ -433,7 +433,7 @@ bool retrace_print_text(const struct retrace *r, const struct retrace_print *opt
     struct retrace_print o = options ? *options : (struct retrace_print){0};
     struct retrace_memo *own =
         o.memo || len < MEMO_FROM_BYTES ? NULL : (o.memo = retrace_memo_new());
-    bool ok = scratch || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = scratch || err_memory(err);
 
     while (ok && len > 0) {
         const char *newline = memchr(text, '\n', len);

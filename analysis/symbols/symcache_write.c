@@ -124,7 +124,7 @@ bool symcache_write(struct mem *m, const struct symcache_content *c, symcache_si
     uint32_t *offsets = mem_alloc(m, c->strings->all.n, sizeof *offsets);
 
     if (!offsets)
-        return err_set(err, ERR_TOO_BIG, "no memory for the strings");
+        return err_full(err, "the strings");
 
     uint64_t strings_bytes = place_strings(c, offsets);
     bool ok = strings_bytes <= STRINGS_MAX ||

@@ -3,7 +3,6 @@
 #include "server/api/body.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 #include "server/api/tiers_arg.h"
 
 #include "profile/metric.h"
@@ -217,7 +216,7 @@ static bool read_rule(struct req *r, const json_t *rule, struct rules *out, stru
     out->theta[i] = arena_dup(r->mem, text, strlen(text));
     out->enabled[i] = enabled;
     out->n++;
-    return out->theta[i] || out_of_memory(err);
+    return out->theta[i] || err_full(err, "a request");
 }
 
 static bool read_rules(struct req *r, struct rules *out, struct err *err)
@@ -238,7 +237,7 @@ static bool read_rules(struct req *r, struct rules *out, struct err *err)
                           .metric = arena_array(r->mem, n, sizeof *out->metric),
                           .theta = arena_array(r->mem, n, sizeof *out->theta)};
     if (arena_full(r->mem))
-        return out_of_memory(err);
+        return err_full(err, "a request");
     for (size_t i = 0; i < n; i++)
         if (!read_rule(r, json_array_get(items, i), out, err))
             return false;

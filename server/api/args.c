@@ -82,7 +82,7 @@ bool arg_hex(struct req *r, const char *name, size_t n, struct db_arg *out, stru
     unsigned char *bytes = arena_alloc(r->mem, n);
 
     if (!bytes)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_full(err, "a request");
     if (strlen(text) != 2 * n || !from_hex(text, n, bytes))
         return err_field(err, ERR_INVALID, name, "must be %zu hexadecimal digits", 2 * n);
     *out = db_bytes(bytes, n);

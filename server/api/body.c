@@ -1,7 +1,6 @@
 #include "server/api/body.h"
 
 #include "base/digest.h"
-#include "server/api/session_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +68,7 @@ bool body_id(struct req *r, const char *kind, const json_t *tree, unsigned char 
 
     if (!text || !d) {
         digest_free(d);
-        return out_of_memory(err);
+        return err_memory(err);
     }
     digest_add(d, kind, strlen(kind) + 1);
     digest_add(d, text, strlen(text));
@@ -85,7 +84,7 @@ bool audit(struct req *r, const char *action, json_t *detail, struct err *err)
 
     json_decref(detail);
     if (!text)
-        return out_of_memory(err);
+        return err_memory(err);
     return db_exec(
         r->db, Q_AUDIT_ADD,
         DB_ARGS(db_i64(r->who.app), db_text(r->who.hint), db_text(action), db_text(text)), err);

@@ -3,7 +3,6 @@
 #include "server/api/body.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 
 #include <string.h>
 
@@ -114,7 +113,7 @@ static bool read_debug_ids(struct req *r, struct db_arg *out, struct err *err)
     const char **ids = arena_array(r->mem, n, sizeof *ids);
 
     if (!ids)
-        return out_of_memory(err);
+        return err_full(err, "a request");
     for (size_t i = 0; i < n; i++)
         if (!read_debug_id(json_array_get(list, i), &ids[i], err))
             return false;

@@ -4,7 +4,6 @@
 #include "server/api/deliveries.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 
 #include "base/utf8.h"
 #include "server/http/context.h"
@@ -144,7 +143,7 @@ static bool read_list(struct req *r, const json_t *object, const char *name,
     const char **texts = arena_array(r->mem, n + 1, sizeof *texts);
 
     if (!texts)
-        return out_of_memory(err);
+        return err_full(err, "a request");
     if (list && (!json_is_array(list) || n > LIST_MAX))
         return err_field(err, ERR_INVALID, name, "must be an array of at most %d texts", LIST_MAX);
     for (size_t i = 0; i < n; i++) {
@@ -470,7 +469,7 @@ static bool add_test(struct req *r, int64_t channel, int64_t *delivery, struct e
 
     json_decref(message);
     if (!body)
-        return out_of_memory(err);
+        return err_memory(err);
     if (!db_one(r->db, Q_CHANNEL_TEST, DB_ARGS(db_i64(r->who.app), db_i64(channel), db_text(body)),
                 &id_map, r->mem, &row, err))
         return no_channel(err);

@@ -2,7 +2,6 @@
 #include "server/api/body.h"
 #include "server/api/etag.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 
 #include "base/digest.h"
 #include "base/utf8.h"
@@ -178,7 +177,7 @@ static bool render(struct req *r, const struct config *c, struct answer *out, st
 
     json_decref(tree);
     if (!text)
-        return out_of_memory(err);
+        return err_memory(err);
     out->version = c->version;
     out->text = arena_dup(r->mem, text, strlen(text));
     sha256(text, strlen(text), sum);
@@ -187,7 +186,7 @@ static bool render(struct req *r, const struct config *c, struct answer *out, st
     to_hex(sum, 16, out->etag + 1);
     out->etag[33] = '"';
     out->etag[34] = '\0';
-    return out->text || out_of_memory(err);
+    return out->text || err_memory(err);
 }
 
 /* A stored text (NULL: none) as the answer it makes under today's defaults. */
@@ -237,7 +236,7 @@ static bool reply_config(struct req *r, const struct answer *a, struct err *err)
     if (buf_ok(&body))
         return reply_buf(r, 200, "application/json", &body, err);
     buf_fini(&body);
-    return out_of_memory(err);
+    return err_memory(err);
 }
 
 bool config_get(struct req *r, struct err *err)
@@ -267,7 +266,7 @@ static bool reply_precondition(struct req *r, struct err *err)
     if (buf_ok(&body))
         return reply_buf(r, p.status, "application/problem+json", &body, err);
     buf_fini(&body);
-    return out_of_memory(err);
+    return err_memory(err);
 }
 
 struct version_row {

@@ -6,7 +6,6 @@
 #include "server/api/family_why.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 
 #include "base/digest.h"
 #include "server/jobs/family_stack.h"
@@ -239,7 +238,7 @@ static bool largest_stack(struct req *r, const unsigned char *id, const struct g
     if (!row)
         return err_set(err, ERR_NOT_FOUND, "no such family");
     reason = why(r, g, row, err);
-    return reason && (json_object_set_new(tree, "why", reason) == 0 || out_of_memory(err));
+    return reason && (json_object_set_new(tree, "why", reason) == 0 || err_memory(err));
 }
 
 static bool breakdown(struct req *r, const unsigned char *id, int64_t build, json_t *tree,
@@ -270,7 +269,7 @@ static bool find_one(struct req *r, struct question *q, const unsigned char *id,
         return false;
     if (rows.n) {
         *tree = item_json(rows.at, &q->base);
-        return *tree || out_of_memory(err);
+        return *tree || err_memory(err);
     }
     if (!q->slice.build)
         return err_set(err, ERR_NOT_FOUND, "no such family");

@@ -6,7 +6,6 @@
 #include "server/api/family_slice.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 
 #include "base/digest.h"
 

@@ -4,7 +4,6 @@
 #include "server/api/args.h"
 #include "server/api/family_slice.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 
 #include "base/digest.h"
 
@@ -77,7 +76,7 @@ bool family_kin(struct req *r, struct err *err)
         return false;
     crash = kind.type != ARG_NULL && strcmp(kind.text, "crash") == 0;
     kept = arena_new(KEPT_BYTES);
-    ok = (kept || out_of_memory(err)) &&
+    ok = (kept || err_memory(err)) &&
          family_kin_find(r->db, r->who.app, crash, &g, kept, &found, err) &&
          answer(r, &g, &found, err);
     arena_free(kept);

@@ -3,7 +3,6 @@
 #include "server/api/args.h"
 #include "server/api/family_slice.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 #include "stacks/paths.h"
 
 #include <math.h>
@@ -60,7 +59,7 @@ static bool add_windows(struct question *q, const struct db_rows *rows, enum pat
         const char *names[PATH_WINDOW];
 
         if (!text)
-            return out_of_memory(err);
+            return err_full(err, "a request");
         if (!paths_add(q->paths, end, row[i].scene, names, cut(text, names), 1, err))
             return false;
     }
@@ -187,7 +186,7 @@ bool family_paths(struct req *r, struct err *err)
         q.scene.text = NULL;
     q.rows = arena_new(ROWS_BYTES);
     q.paths = paths_new(TABLE_BYTES);
-    ok = (q.rows && q.paths) || out_of_memory(err);
+    ok = (q.rows && q.paths) || err_memory(err);
     ok = ok && read_windows(r, &q, err) && rank(r, &q, err);
     paths_free(q.paths);
     arena_free(q.rows);

@@ -1,6 +1,5 @@
 #include "server/api/family_preview.h"
 
-#include "server/api/session_rows.h"
 #include "server/jobs/family_kin.h"
 
 #include "base/digest.h"
@@ -89,7 +88,7 @@ static bool look_at(struct preview *p, const struct stack_row *row, struct err *
     struct change *c = &p->at[p->n];
 
     if (!g)
-        return out_of_memory(err);
+        return err_full(err, "a request");
     if (!group_stack(&p->then, &stack, p->batch, g, err))
         return false;
     *c = (struct change){.events = row->events, .stacks = 1};
@@ -104,7 +103,7 @@ static bool look_at(struct preview *p, const struct stack_row *row, struct err *
     p->n++;
     if (!arena_full(p->mem))
         note_affected(p, row, c);
-    return !arena_full(p->mem) || out_of_memory(err);
+    return !arena_full(p->mem) || err_full(err, "a request");
 }
 
 static bool look_at_all(struct preview *p, struct err *err)
@@ -384,7 +383,7 @@ static json_t *tell(struct preview *p, int64_t stacks, struct err *err)
     json_t *before, *after;
 
     if (!told) {
-        out_of_memory(err);
+        err_memory(err);
         return NULL;
     }
     before = json_pack("{s:I, s:I}", "families", families(p, false, false), "listed",
@@ -427,7 +426,7 @@ json_t *family_preview(struct req *r, const struct grouping *now, const struct f
     p.affected.kind = p.mem ? arena_array(p.mem, PREVIEW_STACKS, sizeof *p.affected.kind) : NULL;
     kin = arena_new(KIN_BYTES);
     if (!p.at || !p.batch || !kin || arena_full(p.mem)) {
-        out_of_memory(err);
+        err_memory(err);
     } else if (family_kin_apply(r->db, r->who.app, kin, &p.then, err) && look_at_all(&p, err) &&
                count_affected(&p, err)) {
         int64_t stacks = (int64_t)p.n;

@@ -6,7 +6,6 @@
 #include "server/api/family_preview.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 #include "server/jobs/family_group.h"
 
 #include "base/digest.h"
@@ -33,7 +32,7 @@ static bool render(struct req *r, const struct family_rules *rules, int64_t vers
 
     json_decref(tree);
     if (!text)
-        return out_of_memory(err);
+        return err_memory(err);
     out->version = version;
     out->text = arena_dup(r->mem, text, strlen(text));
     sha256(text, strlen(text), sum);
@@ -42,7 +41,7 @@ static bool render(struct req *r, const struct family_rules *rules, int64_t vers
     to_hex(sum, 16, out->etag + 1);
     out->etag[33] = '"';
     out->etag[34] = '\0';
-    return out->text || out_of_memory(err);
+    return out->text || err_memory(err);
 }
 
 static bool current(struct req *r, struct grouping *g, struct answer *out, struct err *err)
@@ -88,7 +87,7 @@ static bool reply_precondition(struct req *r, struct err *err)
     if (buf_ok(&body))
         return reply_buf(r, p.status, "application/problem+json", &body, err);
     buf_fini(&body);
-    return out_of_memory(err);
+    return err_memory(err);
 }
 
 static bool put(struct req *r, int64_t before, const char *text, const char *note, struct err *err)

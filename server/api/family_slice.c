@@ -1,7 +1,6 @@
 #include "server/api/family_slice.h"
 
 #include "server/api/args.h"
-#include "server/api/session_rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,7 +69,7 @@ bool slice_read(struct req *r, struct family_slice *out, struct err *err)
     s.build = build.type == ARG_NULL ? 0 : build.i64;
     choose(r, &c, &s);
     *out = s;
-    return s.value || out_of_memory(err);
+    return s.value || err_memory(err);
 }
 
 static const struct db_col base_cols[] = {

@@ -1,7 +1,5 @@
 #include "server/api/family_why.h"
 
-#include "server/api/session_rows.h"
-
 #include "base/digest.h"
 
 #include <stdio.h>
@@ -170,13 +168,13 @@ json_t *family_why(const struct grouping *g, const struct group_stack *s, struct
     json_t *tree;
 
     if (!grouped) {
-        out_of_memory(err);
+        err_memory(err);
         return NULL;
     }
     if (!group_stack(g, s, mem, grouped, err))
         return NULL;
     tree = why_json(s, grouped);
     if (!tree)
-        out_of_memory(err);
+        err_memory(err);
     return tree;
 }

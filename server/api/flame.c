@@ -4,7 +4,6 @@
 #include "server/api/family_slice.h"
 #include "server/api/flame_stacks.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 #include "stacks/export.h"
 
 #include <stdio.h>
@@ -220,7 +219,7 @@ static bool reply_diff(struct req *r, const struct flame f[2], const struct ask 
                   side_json(&f[1], a[1].of.build), "value", a->by == TRIE_WEIGHT ? "ms" : "events");
     char *text = head ? json_dumps(head, JSON_COMPACT) : NULL;
     struct buf out;
-    bool ok = text || out_of_memory(err);
+    bool ok = text || err_memory(err);
 
     json_decref(head);
     buf_init(&out, ANSWER_BYTES);

@@ -1,6 +1,5 @@
 #include "server/api/flame_stacks.h"
 
-#include "server/api/session_rows.h"
 #include "stacks/family.h"
 
 #include <string.h>
@@ -52,7 +51,7 @@ static bool add_rows(const struct db_rows *rows, struct arena *mem, struct flame
         char *text = arena_dup(mem, row[i].folded, strlen(row[i].folded));
 
         if (!names || !text)
-            return out_of_memory(err);
+            return err_memory(err);
         /* rounded down, each: a sum of many short janks may fall short of the whole by as many ms
          */
         if (!trie_add(f->tree, names, cut(text, names, TRIE_DEPTH_MAX), row[i].events,
@@ -84,7 +83,7 @@ bool flame_read(struct req *r, const struct flame_ask *ask, struct flame *out, s
     struct flame f = {.tree = trie_new(FLAME_TREE_BYTES)};
     struct whole whole;
     struct db_rows rows;
-    bool ok = (mem && f.tree) || out_of_memory(err);
+    bool ok = (mem && f.tree) || err_memory(err);
 
     ok = ok && read_rows(r, ask, mem, &rows, err) && add_rows(&rows, mem, &f, err) &&
          db_one(r->db, Q_FLAME_WHOLE,

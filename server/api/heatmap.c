@@ -1,7 +1,6 @@
 /* GET /v1/heatmap: where on a map players jank. */
 #include "server/api/args.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 #include "server/api/tiers_arg.h"
 
 #include "profile/cells.h"

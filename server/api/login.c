@@ -1,6 +1,5 @@
 /* POST and DELETE /v1/login: a browser's cookie in place of a key. */
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 
 #include "server/http/context.h"
 #include "server/http/login.h"

@@ -39,7 +39,7 @@ static bool read_cursor(struct req *r, const char *text, struct page *p, struct 
     uint64_t key = 0;
 
     if (!bytes)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_full(err, "a request");
     if (!base64url_decode(text, CURSOR_BYTES, bytes) || bytes[0] != CURSOR_VERSION)
         return err_field(err, ERR_INVALID, "cursor", "is not one this server gave");
     if (memcmp(bytes + 25, p->scope, sizeof p->scope) != 0)
@@ -62,7 +62,7 @@ bool page_read(struct req *r, const char *const *names, struct page *out, struct
         !req_query_i64(r, "limit", (struct range){1, PAGE_MAX, PAGE_DEFAULT}, &p.limit, err))
         return false;
     if (!put_scope(r, names, p.scope))
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     if (cursor && !read_cursor(r, cursor, &p, err))
         return false;
     *out = p;

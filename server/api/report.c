@@ -3,7 +3,6 @@
 #include "server/api/args.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 #include "server/api/tiers_arg.h"
 
 #include "server/jobs/report_doc.h"

@@ -1,7 +1,6 @@
 /* What operators and tools ask of the server itself: /metrics, /readyz and the API's
  * document. (/healthz is answered by the listener itself.) */
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 
 #include "openapi.h"
 #include "server/common/clock.h"
@@ -324,7 +323,7 @@ bool metrics_get(struct req *r, struct err *err)
     if (buf_ok(&b))
         return reply_buf(r, 200, "text/plain; version=0.0.4; charset=utf-8", &b, err);
     buf_fini(&b);
-    return out_of_memory(err);
+    return err_memory(err);
 }
 
 bool ready_get(struct req *r, struct err *err)
@@ -349,5 +348,5 @@ bool openapi_get(struct req *r, struct err *err)
     if (buf_ok(&b))
         return reply_buf(r, 200, "application/json", &b, err);
     buf_fini(&b);
-    return out_of_memory(err);
+    return err_memory(err);
 }

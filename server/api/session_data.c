@@ -1,7 +1,6 @@
 /* What is read from a session's raw files: timeline, janks, traces, and the files themselves. */
 #include "server/api/args.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 #include "server/api/stack_symbols.h"
 #include "server/api/stored_janks.h"
 
@@ -37,7 +36,7 @@ static bool load(struct req *r, struct loaded *l, struct err *err)
         return false;
     l->mem = arena_new(LOAD_BYTES);
     if (!l->mem)
-        return out_of_memory(err);
+        return err_memory(err);
     return session_load(r->db, r->who.app, id, l->mem, &l->session, &l->result, err);
 }
 
@@ -105,7 +104,7 @@ static bool append_symbols(struct req *r, const struct session *s, struct buf *b
     struct bytes *hash = arena_array(r->mem, s->n_stacks, sizeof *hash);
 
     if (!hash || !buf_ok(body))
-        return out_of_memory(err);
+        return err_memory(err);
     for (size_t i = 0; i < s->n_stacks; i++)
         hash[i] = (struct bytes){s->stacks[i].hash, sizeof s->stacks[i].hash};
     body->len--;
@@ -295,7 +294,7 @@ bool session_raw_get(struct req *r, struct err *err)
     static const char *const names[] = {"sha256", NULL};
     struct arena *mem = arena_new(LOAD_BYTES);
     struct stored_part part = {0};
-    bool ok = mem || out_of_memory(err);
+    bool ok = mem || err_memory(err);
 
     ok = ok && req_query_only(r, names, err) && read_part(r, mem, &part, err) &&
          reply_part(r, &part, err);

@@ -2,7 +2,6 @@
  * before the session's first part has arrived; the worker finds it by the session's id. */
 #include "server/api/body.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 
 #include "base/digest.h"
 #include "server/jobs/session_load.h"

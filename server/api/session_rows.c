@@ -3,11 +3,6 @@
 #include "profile/part.h"
 #include "server/jobs/session_load.h"
 
-bool out_of_memory(struct err *err)
-{
-    return err_set(err, ERR_INTERNAL, "out of memory");
-}
-
 json_t *environment_names(int64_t environment)
 {
     static const struct {
@@ -79,7 +74,7 @@ static bool events(struct req *r, enum query q, const struct db_map *map,
     for (size_t i = 0; i < rows.n; i++)
         json_array_append_new(list, event_json(map, (const struct event_row *)rows.at + i));
     *out = list;
-    return list || out_of_memory(err);
+    return list || err_memory(err);
 }
 
 bool session_crashes(struct req *r, const unsigned char id[16], json_t **out, struct err *err)

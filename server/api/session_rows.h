@@ -14,6 +14,3 @@ bool session_crashes(struct req *r, const unsigned char id[16], json_t **out,
                      struct err *err) MUST_CHECK;
 bool session_feedback(struct req *r, const unsigned char id[16], json_t **out,
                       struct err *err) MUST_CHECK;
-
-/* A reply tree could not be built. */
-bool out_of_memory(struct err *err);

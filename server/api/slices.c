@@ -2,7 +2,6 @@
  * slice of ten million sessions reads no more than one of ten. */
 #include "server/api/args.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 
 #include "profile/contribution.h"
 
@@ -77,7 +76,7 @@ static bool merge(struct req *r, const struct ask *ask, struct merged *m, struct
 {
     struct arena *mem = arena_new(ROWS_BYTES);
     int64_t first = r->who.app * GROUPS;
-    bool ok = mem || out_of_memory(err);
+    bool ok = mem || err_memory(err);
 
     for (int64_t g = 0; ok && g < GROUPS; g += GROUPS_AT_ONCE) {
         ok = add_shards(r, ask, first + g, mem, m, err);
@@ -171,7 +170,7 @@ bool slice_get(struct req *r, struct err *err)
     struct merged *m = arena_alloc(r->mem, sizeof *m);
 
     if (!m)
-        return out_of_memory(err);
+        return err_full(err, "a request");
     if (!read_ask(r, &ask, err) || !merge(r, &ask, m, err))
         return false;
     return reply_json(r, 200,

@@ -1,7 +1,6 @@
 #include "server/api/stack_symbols.h"
 
 #include "base/digest.h"
-#include "server/api/session_rows.h"
 
 #include <string.h>
 
@@ -77,5 +76,5 @@ bool stack_symbols_add(struct req *r, json_t *janks, struct err *err)
     buf_fini(&text);
     if (!ok)
         return false;
-    return (list && json_object_set_new(janks, "symbols", list) == 0) || out_of_memory(err);
+    return (list && json_object_set_new(janks, "symbols", list) == 0) || err_memory(err);
 }

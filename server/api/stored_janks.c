@@ -1,7 +1,5 @@
 #include "server/api/stored_janks.h"
 
-#include "server/api/session_rows.h"
-
 #include "base/digest.h"
 #include "profile/hardware.h"
 #include "profile/view.h"
@@ -143,5 +141,5 @@ bool stored_janks(struct req *r, const unsigned char id[16], json_t **out, struc
     to_hex(id, HASH_BYTES, hex);
     *out = json_pack("{s:s, s:I, s:o, s:o}", "session_id", hex, "dropped", dropped.dropped, "janks",
                      janks_json(&janks), "stacks", stacks_json(&stacks));
-    return *out || out_of_memory(err);
+    return *out || err_memory(err);
 }

@@ -3,7 +3,6 @@
 #include "server/api/body.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 
 #include "server/http/context.h"
 #include "server/jobs/schedule.h"

@@ -4,7 +4,6 @@
 #include "server/api/body.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/session_rows.h"
 #include "server/api/tiers_arg.h"
 
 #include "server/jobs/schedule.h"
@@ -188,7 +187,7 @@ static bool read_catalogue(struct req *r, struct catalogue *c, struct err *err)
     for (int k = 0; k < NUMBERS; k++)
         c->number[k] = arena_array(r->mem, n, sizeof *c->number[k]);
     if (arena_full(r->mem))
-        return out_of_memory(err);
+        return err_full(err, "a request");
     for (size_t i = 0; i < n; i++)
         if (!read_line(json_array_get(items, i), c, err))
             return false;

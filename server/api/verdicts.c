@@ -4,7 +4,6 @@
 #include "server/api/body.h"
 #include "server/api/family_slice.h"
 #include "server/api/handlers.h"
-#include "server/api/session_rows.h"
 #include "stats/verdict.h"
 
 #include <string.h>

@@ -43,7 +43,7 @@ bool admin_open(struct admin *a, const char *conninfo, struct err *err)
         return false;
     a->mem = arena_new(ADMIN_BYTES);
     if (!a->mem)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     a->db = db_open(given, err);
     if (a->db && migrate_check(a->db, err))
         return true;

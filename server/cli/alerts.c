@@ -102,7 +102,7 @@ static bool fetch_alert(struct client *c, const char *path, json_t **alert, stru
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
-    bool ok = f ? client_download(c, path, f, err) : err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = f ? client_download(c, path, f, err) : err_memory(err);
 
     if (f)
         fclose(f);

@@ -204,7 +204,7 @@ struct client *client_open(const struct client_options *o, struct err *err)
     struct client *c = calloc(1, sizeof *c);
 
     if (!c || curl_global_init(CURL_GLOBAL_DEFAULT) || !(c->curl = curl_easy_init())) {
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         goto fail;
     }
     if (settle(c, o, err))
@@ -399,7 +399,7 @@ bool client_send(struct client *c, const char *method, const char *path, const j
     bool ok = false;
 
     if (body && !text) {
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         goto out;
     }
     if (!exchange(c, method, path, text, &sink, err))
@@ -412,7 +412,7 @@ bool client_send(struct client *c, const char *method, const char *path, const j
         }
         if (!clean(tree)) {
             json_decref(tree);
-            err_set(err, ERR_INTERNAL, "out of memory");
+            err_memory(err);
             goto out;
         }
     }

@@ -98,7 +98,7 @@ bool csv_next(struct csv *c, struct csv_row *row, struct err *err)
     struct reading r = {.row = row};
 
     if (!row->text && !(row->text = malloc(CSV_LINE_MAX)))
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     if (!c->line && !skip_byte_order_mark(c))
         return err_set(err, ERR_INVALID, "line 1 is no CSV in UTF-8");
     do {

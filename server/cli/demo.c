@@ -292,8 +292,7 @@ static bool register_builds(const struct demo_config *c, const struct client_opt
     for (size_t i = 0; good && i < c->n_versions * 2; i++) {
         json_t *body = build_body(c, i / 2, i % 2);
 
-        good = body ? client_send(client, "POST", "/v1/builds", body, NULL, err)
-                    : err_set(err, ERR_INTERNAL, "out of memory");
+        good = body ? client_send(client, "POST", "/v1/builds", body, NULL, err) : err_memory(err);
         json_decref(body);
     }
     client_close(client);

@@ -276,8 +276,7 @@ static bool write_module(const char *dir, bool ios, unsigned module, const struc
     snprintf(path, sizeof path, "%s/%s-%s", dir, v->name, demo_modules[ios][module - 1].name);
     buf_init(&bytes, FILE_BYTES);
     demo_symbols(ios, module, v, &bytes);
-    good = buf_ok(&bytes) ? write_file(path, &bytes, err)
-                          : err_set(err, ERR_INTERNAL, "out of memory");
+    good = buf_ok(&bytes) ? write_file(path, &bytes, err) : err_memory(err);
     buf_fini(&bytes);
     return good;
 }

@@ -66,7 +66,7 @@ static bool read_part(const char *path, struct arena *mem, struct session_part *
         return false;
 
     bool ok = part ? part_decode(bytes, n, &part_limits_default, mem, part, err)
-                   : err_set(err, ERR_TOO_BIG, "out of memory");
+                   : err_full(err, "a session");
 
     if (ok) {
         sha256(bytes, n, out->sha256);
@@ -84,7 +84,7 @@ static bool read_parts(char *const *files, size_t n, struct arena *mem, struct s
     struct session_part *parts = arena_array(mem, n, sizeof *parts);
 
     if (!parts)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_full(err, "a session");
     for (size_t i = 0; i < n; i++)
         if (!read_part(files[i], mem, &parts[i], err))
             return false;
@@ -288,7 +288,7 @@ static bool write_views(const struct session *s, const struct session_result *r,
         *out = made;
         made = (struct local_session){0};
     } else {
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
     }
 out:
     json_decref(made.summary);
@@ -308,7 +308,7 @@ bool local_session_read(char *const *files, int n, unsigned buckets, struct loca
 
     *err = (struct err){0};
     if (!mem)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
 
     bool ok = read_parts(files, (size_t)n, mem, &s, err) && session_analyse(&s, mem, &r, err) &&
               write_views(&s, &r, buckets, out, err);

@@ -49,7 +49,7 @@ static bool build(const struct mapped *file, const struct options *o, retrace_si
     const struct retrace_limits limits = {.memory_bytes = (size_t)(o->memory_mb * MB),
                                           .mapping_bytes = file->size};
     struct retrace_builder *b = retrace_builder_new(&limits);
-    bool ok = b || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = b || err_memory(err);
 
     for (size_t at = 0; ok && at < file->size; at += FEED_BYTES) {
         size_t left = file->size - at;
@@ -224,7 +224,7 @@ static bool run(struct command *c, const struct cli_args *args, struct err *err)
     c->scratch = arena_new((size_t)1 << 20);
     c->memo = retrace_memo_new();
     if (!c->scratch || !c->memo)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     return open_index(c, path, err) && retrace_stack(c, args->n > 1 ? args->at[1] : NULL, err);
 }
 

@@ -39,7 +39,7 @@ static struct symbol_found *add(struct symbol_files *f, const char *path, struct
     }
     more = realloc(f->at, (f->n + 1) * sizeof *more);
     if (!more) {
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     f->at = more;
@@ -78,7 +78,7 @@ static bool take_debug_file(struct symbol_files *f, const char *path, const stru
     x->kind = SYMBOLS_IMAGE;
     x->images = calloc(slices->n, sizeof *x->images);
     if (!x->images)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     for (size_t i = 0; i < slices->n; i++)
         read_image(file, &slices->at[i], &x->images[i]);
     x->n_images = slices->n;

@@ -263,7 +263,7 @@ bool tus_put(struct client *c, const struct tus_file *f, char upload[33], int64_
              struct err *err)
 {
     struct put p = {.c = c, .f = f, .curl = curl_easy_init(), .piece = malloc(PIECE)};
-    bool ok = (p.curl && p.piece) || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = (p.curl && p.piece) || err_memory(err);
 
     snprintf(p.authorization, sizeof p.authorization, "Authorization: Bearer %s", client_key(c));
     ok = ok && create(&p, upload, err) && find_offset(&p, err);

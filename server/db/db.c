@@ -63,7 +63,7 @@ struct db *db_open(const char *conninfo, struct err *err)
         db->conninfo = strdup(conninfo);
     if (!db || !db->conninfo) {
         free(db);
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     buf_init(&db->copy, COPY_MAX);

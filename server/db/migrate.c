@@ -51,7 +51,7 @@ static bool read_applied(struct db *db, size_t *n, struct err *err)
     struct arena *mem = arena_new(MEM_BYTES);
     struct db_rows rows = {0};
     bool ok = mem ? db_all(db, Q_MIGRATION_LIST, DB_NO_ARGS, &applied_map, mem, &rows, err)
-                  : err_set(err, ERR_INTERNAL, "out of memory");
+                  : err_memory(err);
 
     for (size_t i = 0; ok && i < rows.n; i++)
         ok = check_one((const struct applied *)rows.at + i, i, err);
@@ -119,8 +119,8 @@ static bool table_exists(struct db *db, bool *out, struct err *err)
     static const struct db_col cols[] = {DB_COL(row, present)};
     static const struct db_map map = DB_MAP(row, cols);
     struct arena *mem = arena_new(4096);
-    bool ok = mem ? db_one(db, Q_MIGRATION_EXISTS, DB_NO_ARGS, &map, mem, &row, err)
-                  : err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok =
+        mem ? db_one(db, Q_MIGRATION_EXISTS, DB_NO_ARGS, &map, mem, &row, err) : err_memory(err);
 
     arena_free(mem);
     *out = row.present;

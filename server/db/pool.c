@@ -21,7 +21,7 @@ struct db_pool *db_pool_new(const char *conninfo, unsigned size, struct err *err
         p->conninfo = strdup(conninfo);
     if (!p || !p->conninfo) {
         free(p);
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     p->size = size;

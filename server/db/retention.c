@@ -99,7 +99,7 @@ bool retention_run(struct db *db, const struct retention *keep, struct retention
                        keep->session_days);
     mem = arena_new(MEM_BYTES);
     if (!mem)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
 
     /* a transaction left open by somebody must not hold upkeep for ever */
     bool ok = db_script(db, "SET statement_timeout = '120s'", err) &&
@@ -121,8 +121,8 @@ static bool try_lock(struct db *db, bool *locked, struct err *err)
     static const struct db_col cols[] = {DB_COL(row, locked)};
     static const struct db_map map = DB_MAP(row, cols);
     struct arena *mem = arena_new(4096);
-    bool ok = mem ? db_one(db, Q_RETENTION_TRY_LOCK, DB_NO_ARGS, &map, mem, &row, err)
-                  : err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok =
+        mem ? db_one(db, Q_RETENTION_TRY_LOCK, DB_NO_ARGS, &map, mem, &row, err) : err_memory(err);
 
     arena_free(mem);
     *locked = row.locked;

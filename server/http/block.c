@@ -26,7 +26,7 @@ struct block_pool *block_pool_new(size_t bytes, struct err *err)
         p->all = calloc(n, sizeof *p->all);
     if (!p || !p->all) {
         free(p);
-        err_set(err, ERR_INTERNAL, "no memory for %zu body buffers", n);
+        err_memory(err);
         return NULL;
     }
     p->map =
@@ -34,7 +34,7 @@ struct block_pool *block_pool_new(size_t bytes, struct err *err)
     if (p->map == MAP_FAILED) {
         free(p->all);
         free(p);
-        err_set(err, ERR_INTERNAL, "no memory for %zu body buffers", n);
+        err_memory(err);
         return NULL;
     }
     p->n = p->n_free = n;

@@ -77,7 +77,7 @@ static bool columns_new(struct chunk_batch *b, struct columns *c, struct err *er
         *texts[i] = arena_array(b->mem, b->n_rows, sizeof(const char *));
     c->id = arena_array(b->mem, b->n_rows, sizeof *c->id);
     c->install = arena_array(b->mem, b->n_rows, sizeof *c->install);
-    return !arena_full(b->mem) || err_set(err, ERR_INTERNAL, "out of memory for a batch");
+    return !arena_full(b->mem) || err_memory(err);
 }
 
 static void put_key(struct columns *c, const struct upload_state *row)

@@ -89,7 +89,7 @@ static bool lock_partials(struct join *j, struct db_rows *out, struct err *err)
     j->part = arena_array(j->mem, n, sizeof *j->part);
     j->offset = arena_array(j->mem, n, sizeof *j->offset);
     if (arena_full(j->mem))
-        return err_set(err, ERR_TOO_BIG, "out of memory for the request");
+        return err_full(err, "a request");
     for (size_t i = 0; i < n; i++) {
         j->part[i] = upload_key_of(j->upload->app, j->partials->id[i]);
         shard[i] = j->part[i].shard;

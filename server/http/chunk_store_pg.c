@@ -220,7 +220,7 @@ static bool start_committer(struct chunk_store *s, struct committer **out, struc
     if (c)
         c->mem = arena_new(BATCH_MEMORY);
     if (!c || !c->mem)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     c->store = s;
     c->batch.mem = c->mem;
     c->batch.limits = &s->config.limits;
@@ -248,7 +248,7 @@ struct chunk_store *chunk_store_start(const struct chunk_store_config *config, s
     bool ok = true;
 
     if (!s) {
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     s->config = *config;

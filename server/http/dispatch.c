@@ -86,7 +86,7 @@ struct dispatch *dispatch_start(const struct dispatch_config *config, struct err
     struct dispatch *d = calloc(1, sizeof *d + config->threads * sizeof *d->thread);
 
     if (!d) {
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     d->config = *config;

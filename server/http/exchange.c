@@ -223,7 +223,7 @@ static struct bytes join_body(struct exchange *x, struct arena *mem, struct err 
     unsigned char *at = arena_alloc(mem, (size_t)x->received + 1), *end = at;
 
     if (!at) {
-        err_set(err, ERR_TOO_BIG, "out of memory for the request");
+        err_full(err, "a request");
         return (struct bytes){0};
     }
     for (struct block *b = x->body_blocks; b; b = b->next) {
@@ -262,7 +262,7 @@ static void run_call(struct task *t, struct db *db, const struct err *why)
 
     memcpy(r.param, x->match.param, sizeof r.param);
     if (!r.mem)
-        ok = err_set(&err, ERR_INTERNAL, "out of memory");
+        ok = err_memory(&err);
     else if (t->wants_db && !db)
         ok = err_set(&err, why->code, "%s", why->text);
     else

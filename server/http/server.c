@@ -60,7 +60,7 @@ static bool start_parts(struct http_server *s, struct err *err)
     s->keys = keys_new(c->keys);
     s->active = active_new((struct active_calls){.end = upload_end, .resume = upload_resume});
     if (!s->keys || !s->active)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     s->blocks = block_pool_new(c->body_memory, err);
     if (s->blocks && c->accepts_uploads)
         s->store = chunk_store_start(&store, err);
@@ -98,7 +98,7 @@ struct http_server *http_start(const struct http_config *config, struct err *err
     struct http_server *s = calloc(1, sizeof *s);
 
     if (!s) {
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     s->config = *config;

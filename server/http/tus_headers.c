@@ -124,7 +124,7 @@ static bool parse_pair(const char *text, size_t len, struct arena *mem, struct t
     unsigned char *value = arena_alloc(mem, value_len + 1);
 
     if (!pair->key || !pair->encoded || !value)
-        return err_set(err, ERR_TOO_BIG, "out of memory for the request");
+        return err_full(err, "a request");
     if (!base64_decode(pair->encoded, value_len, value, &pair->len))
         return bad_metadata(err, "a value is not base64");
     value[pair->len] = '\0';
@@ -158,7 +158,7 @@ bool tus_metadata_parse(const char *header, struct arena *mem, struct tus_metada
                          TUS_METADATA_MAX);
     m.pair = arena_array(mem, TUS_METADATA_KEYS_MAX + 1, sizeof *m.pair);
     if (!m.pair)
-        return err_set(err, ERR_TOO_BIG, "out of memory for the request");
+        return err_full(err, "a request");
     for (const char *at = header;;) {
         size_t len = strcspn(at, ","), rest = len;
         const char *text = at;
@@ -242,7 +242,7 @@ static bool parse_final(const char *list, const char *prefix, struct arena *mem,
     out->concat = CONCAT_FINAL;
     out->id = arena_array(mem, TUS_PARTIALS_MAX, sizeof *out->id);
     if (!out->id)
-        return err_set(err, ERR_TOO_BIG, "out of memory for the request");
+        return err_full(err, "a request");
     for (list += strspn(list, " "); *list; list += strspn(list, " ")) {
         size_t len = strcspn(list, " ");
 

@@ -70,7 +70,7 @@ static bool read_install(struct exchange *x, const struct tus_metadata *m, struc
         to_hex(u->install_hash, sizeof u->install_hash, text);
     }
     u->metadata = tus_metadata_format(m, text, x->mem);
-    return u->metadata || err_set(err, ERR_TOO_BIG, "out of memory for the request");
+    return u->metadata || err_full(err, "a request");
 }
 
 static bool read_metadata(struct exchange *x, struct new_upload *u, struct err *err)

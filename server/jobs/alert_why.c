@@ -37,7 +37,7 @@ static bool read_families(struct db *db, const struct alert_setting *s,
     char *value = arena_alloc(mem, room);
 
     if (!value)
-        return err_set(err, ERR_TOO_BIG, "alerts: out of memory");
+        return err_full(err, "alerts");
     if (*look->scene)
         snprintf(value, room, "%d %s", (int)look->tier, look->scene);
     else
@@ -220,5 +220,5 @@ bool alert_why(struct db *db, const struct alert_setting *setting, const struct 
     set_text(tree, "summary", &summary);
     set_text(tree, "detail", &detail);
     out->evidence = take_json(tree, mem);
-    return out->evidence || err_set(err, ERR_TOO_BIG, "alerts: out of memory");
+    return out->evidence || err_full(err, "alerts");
 }

@@ -122,7 +122,7 @@ static bool collect(void *user, const struct comparison_slice *s, struct err *er
         look->installs_base =
             groups_with(s->beside, look->figure.beside ? NULL : s->before, (enum metric)m);
         if (!look->scene)
-            return err_set(err, ERR_TOO_BIG, "alerts: out of memory");
+            return err_full(err, "alerts");
         l->n++;
     }
     l->slices += any;
@@ -315,7 +315,7 @@ static bool look_at_build(struct job_run *run, const struct watched *build, stru
     arena_reset(run->mem);
     l.look = arena_array(run->mem, MAX_LOOKS, sizeof *l.look);
     if (!l.look)
-        return err_set(err, ERR_TOO_BIG, "alerts: out of memory");
+        return err_full(err, "alerts");
     if (!job_extend(run, err) || !db_begin(run->db, err) ||
         !db_exec(run->db, Q_TIER_LOCK_SHARED, DB_ARGS(db_i64(run->job.app_id)), err) ||
         !read_state(&l, err) || !comparison_run(run->db, &ask, collect, &l, NULL, err))
@@ -359,7 +359,7 @@ bool alerts_job(struct job_run *run, enum job_outcome *out, struct err *err)
 {
     struct arena *mem = arena_new(1 << 20); /* over the builds, which use the run's */
     struct db_rows rows = {0};
-    bool ok = mem || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = mem || err_memory(err);
 
     *out = JOB_DONE;
     ok = ok && db_all(run->db, Q_ALERT_BUILDS,

@@ -284,7 +284,7 @@ bool comparison_run(struct db *db, const struct comparison_ask *ask,
     struct run run = {calloc(1, sizeof *run.tier), calloc(1, sizeof *run.all), slice, user};
     const struct sum_row **row = NULL;
     size_t n = 0;
-    bool ok = (mem && run.tier && run.all) || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = (mem && run.tier && run.all) || err_memory(err);
 
     ok = ok && gather(db, ask, mem, &row, &n, err) && go_through(&run, row, n, err);
     if (ok && rows)

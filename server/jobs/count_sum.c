@@ -6,7 +6,7 @@
 
 bool counts_out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "counts of stacks: out of memory");
+    return err_full(err, "counts of stacks");
 }
 
 static const struct db_col held_cols[] = {

@@ -94,7 +94,7 @@ static bool add_session(struct job_run *run, const struct sample *s, struct cell
         if (row->arm == ARM_OWN &&
             !(add_to_cell(c, 0, 0, row, run->mem) && add_to_cell(c, 1, s->tier, row, run->mem) &&
               add_to_cell(c, 2, s->model_id, row, run->mem)))
-            return err_set(err, ERR_TOO_BIG, "expectation: out of memory");
+            return err_full(err, "expectations");
     }
     c->sessions++;
     c->last_us = s->received_us;
@@ -110,7 +110,7 @@ static bool read_baseline(struct job_run *run, int64_t baseline, struct cells *c
                         .last_us = INT64_C(4000000000) * 1000000};
     memset(c->last_id, 0xff, sizeof c->last_id);
     if (!c->slot)
-        return err_set(err, ERR_TOO_BIG, "expectation: out of memory");
+        return err_full(err, "expectations");
     while (rows.n == PAGE && c->sessions < SAMPLE_SESSIONS) {
         arena_reset(run->work);
         if (!job_extend(run, err) || !db_all(run->db, Q_EXPECTATION_SAMPLE,
@@ -171,7 +171,7 @@ static bool store_cells(struct job_run *run, int64_t build, const struct cells *
             break;
     }
     if (arena_full(run->mem) || n != c->n)
-        return err_set(err, ERR_TOO_BIG, "expectation: out of memory");
+        return err_full(err, "expectations");
     return db_exec(run->db, Q_EXPECTATION_CELLS_ADD,
                    DB_ARGS(db_i64(build), db_i64s(kind, n), db_i64s(id, n), db_texts(scene, n),
                            db_bytess(sums, n)),
@@ -213,7 +213,7 @@ static bool freeze_all(struct job_run *run, struct err *err)
 {
     struct arena *mem = arena_new(1 << 20); /* over the freezes, which use the run's */
     struct db_rows rows = {0};
-    bool ok = mem || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = mem || err_memory(err);
 
     ok = ok && db_all(run->db, Q_EXPECTATION_WANTED,
                       DB_ARGS(db_i64(run->job.app_id), db_i64(MIN_SESSIONS)), &wanted_map, mem,
@@ -249,7 +249,7 @@ static bool place_page(struct job_run *run, int64_t build, bool *more, struct er
     struct placement_session *list = arena_array(run->mem, rows.n, sizeof *list);
 
     if (!list)
-        return err_set(err, ERR_TOO_BIG, "expectation: out of memory");
+        return err_full(err, "expectations");
     for (size_t i = 0; i < rows.n; i++)
         list[i] = (struct placement_session){s[i].shard, s[i].session_id};
     if (!placement_renew(run, list, rows.n, err))

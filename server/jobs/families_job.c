@@ -44,7 +44,7 @@ static const struct db_map member_map = DB_MAP(member, member_cols);
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "families: out of memory");
+    return err_full(err, "families");
 }
 
 static bool touch(struct families *f, struct bytes family, struct err *err)

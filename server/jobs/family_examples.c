@@ -16,7 +16,7 @@ struct slot {
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "examples: out of memory");
+    return err_full(err, "examples");
 }
 
 /* Where it may stand, and how it fares there: from its session and what it is alone. */

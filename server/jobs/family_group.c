@@ -121,7 +121,7 @@ bool group_stack(const struct grouping *g, const struct group_stack *s, struct a
     if (!family_of(&in, &g->rules.rules, mem, &out->is, err))
         return false;
     if (!family_folded(&out->is, mem, &out->folded, &out->n_folded))
-        return err_set(err, ERR_TOO_BIG, "stacks: out of memory");
+        return err_full(err, "stacks");
     out->frames = frames;
     out->n_frames = in.n;
     group_key(g, (const unsigned char(*)[FINGERPRINT_BYTES])out->is.fingerprint, out->family,

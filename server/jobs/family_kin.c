@@ -42,7 +42,7 @@ struct search {
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "kin of families: out of memory");
+    return err_full(err, "kin of families");
 }
 
 /* Members ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "rules: out of memory");
+    return err_full(err, "rules");
 }
 
 static bool known(const json_t *object, const char *const *names, const char *inside,

@@ -269,7 +269,7 @@ json_t *health_doc(struct db *db, int64_t app, int64_t build, int64_t day, int64
     size_t n;
 
     if (!f) {
-        err_set(err, ERR_TOO_BIG, "health check: out of memory");
+        err_full(err, "the health check");
         return NULL;
     }
     if (!db_one(db, Q_HEALTH_BUILD,

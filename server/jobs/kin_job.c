@@ -19,7 +19,7 @@ struct kin_changes {
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "kin of families: out of memory");
+    return err_full(err, "kin of families");
 }
 
 static bool has(const struct grouping *g, const struct family_edit *wanted)

@@ -104,7 +104,7 @@ static bool look_around(struct job_run *run, const unsigned char *id, struct com
     struct db_rows rows;
 
     if (!marks)
-        return err_set(err, ERR_TOO_BIG, "no memory to look at what else waits");
+        return err_full(err, "a look at what else waits");
     marks->n = 0;
     return waiting(run, Q_PART_LOOK, NULL, &rows, err) && take(run, id, &rows, out, marks, err) &&
            write_marks(run, marks, err);

@@ -115,7 +115,7 @@ bool arrival_decode(struct job_run *run, struct arrival *a, struct err *err)
     struct err why = {0};
 
     if (!part)
-        return err_set(err, ERR_TOO_BIG, "no memory to decode the file");
+        return err_full(err, "decoding the file");
     if (!part_decode(a->part.file.at, a->part.file.len, &part_limits_default, run->work, part,
                      &why)) {
         if (arena_full(run->work) || why.code == ERR_TOO_BIG)

@@ -248,7 +248,7 @@ static bool run_part(struct job_run *run, struct arrivals *all, enum job_outcome
 bool part_job(struct job_run *run, enum job_outcome *out, struct err *err)
 {
     struct arrivals *all = malloc(sizeof *all);
-    bool ok = all ? run_part(run, all, out, err) : err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = all ? run_part(run, all, out, err) : err_memory(err);
 
     free(all);
     return ok;

@@ -124,7 +124,7 @@ static const struct db_map past_map = DB_MAP(past_row, past_cols);
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "expectation: out of memory");
+    return err_full(err, "expectations");
 }
 
 static void add_past(const struct contribution *past, const struct metric_row *own, size_t n,

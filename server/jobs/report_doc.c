@@ -157,8 +157,7 @@ static bool add_slice(void *user, const struct comparison_slice *s, struct err *
         json_object_set_new(slice, "baseline_installs", json_integer(s->installs_base));
     if (s->tier < 0 && !*s->scene)
         make->sessions = sessions;
-    return json_array_append_new(make->slices, slice) == 0 ||
-           err_set(err, ERR_INTERNAL, "out of memory");
+    return json_array_append_new(make->slices, slice) == 0 || err_memory(err);
 }
 
 static json_t *tiers_json(int64_t tiers)

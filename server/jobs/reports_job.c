@@ -35,7 +35,7 @@ static bool store(struct job_run *run, const char *kind, const struct due_row *d
 {
     char *text = json_dumps(doc, JSON_COMPACT);
     struct db_rows rows = {0};
-    bool ok = text || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = text || err_memory(err);
 
     ok =
         ok && db_all(run->db, Q_REPORT_PUT,
@@ -170,7 +170,7 @@ bool reports_job(struct job_run *run, enum job_outcome *out, struct err *err)
 {
     struct arena *mem = arena_new(1 << 20); /* over the builds, which use the run's */
     struct db_rows rows = {0};
-    bool ok = mem || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = mem || err_memory(err);
 
     *out = JOB_DONE;
     ok = ok && db_all(run->db, Q_REPORT_DUE,

@@ -93,7 +93,7 @@ static bool add_move(const struct rollup_move *m, struct arena *mem, struct chan
     struct contribution *away = arena_alloc(mem, sizeof *away);
 
     if (!diff || !away)
-        return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
+        return err_full(err, "contributions");
     if (((frames_stay || model_stays) && !contribution_diff(&now, &before, mem, diff, err)) ||
         (!(frames_stay && model_stays) && !contribution_diff(&nothing, &before, mem, away, err)))
         return false;
@@ -156,11 +156,11 @@ static bool find_changes(const struct rollup_move *moves, size_t n, struct arena
     *out = (struct change){.lines = arena_array(mem, most, sizeof *out->lines),
                            .models = arena_array(mem, 2 * n, sizeof *out->models)};
     if (!out->lines || !out->models)
-        return err_set(err, ERR_TOO_BIG, "contribution: out of memory");
+        return err_full(err, "contributions");
     for (size_t i = 0; i < n; i++)
         if (!add_move(&moves[i], mem, out, err))
             return false;
-    return merge_equal(out, mem) || err_set(err, ERR_TOO_BIG, "contribution: out of memory");
+    return merge_equal(out, mem) || err_full(err, "contributions");
 }
 
 struct arrays { /* parameters of the rollup_frame_ statements */
@@ -204,7 +204,7 @@ static bool sum_sketch(struct bytes stored, const struct sketch *delta, struct a
     bool ok = sum != NULL;
 
     if (!ok)
-        return err_set(err, ERR_TOO_BIG, "sketch: out of memory");
+        return err_full(err, "sketches");
     if (stored.len && !sketch_read(stored.at, stored.len, 1, sum, err))
         return false;
     sketch_merge(sum, delta, 1);
@@ -215,7 +215,7 @@ static bool sum_sketch(struct bytes stored, const struct sketch *delta, struct a
         *out = (struct bytes){(unsigned char *)arena_dup(mem, (const char *)text.at, text.len),
                               text.len};
     buf_fini(&text);
-    return (ok && out->at) || err_set(err, ERR_TOO_BIG, "sketch: out of memory");
+    return (ok && out->at) || err_full(err, "sketches");
 }
 
 struct locked {
@@ -247,7 +247,7 @@ static bool add_frames(struct db *db, int64_t shard, const struct change *c, str
     if (!c->n)
         return true;
     if (!fill_arrays(c, mem, &a))
-        return err_set(err, ERR_TOO_BIG, "rollup: out of memory");
+        return err_full(err, "rollups");
 
     struct db_arg arg[6 + FRAME_SUMS] = {
         db_i64(shard),           db_i64s(a.build, c->n), db_i64s(a.tier, c->n),

@@ -8,7 +8,7 @@
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "rollup: out of memory");
+    return err_full(err, "rollups");
 }
 
 static bool take_bytes(struct buf *text, struct arena *mem, struct bytes *out, struct err *err)

@@ -97,5 +97,5 @@ bool stack_read(const char *symbols, const char *frames, struct arena *mem,
     *n = json_array_size(list);
     *out = at;
     json_decref(list);
-    return !arena_full(mem) || err_set(err, ERR_TOO_BIG, "stacks: out of memory");
+    return !arena_full(mem) || err_full(err, "stacks");
 }

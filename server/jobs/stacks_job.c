@@ -74,7 +74,7 @@ static bool read_batch(struct restacking *r, const struct db_rows *rows, struct 
     const char **state = arena_array(run->work, rows->n, sizeof *state);
 
     if (arena_full(run->work))
-        return err_set(err, ERR_TOO_BIG, "out of memory for stacks");
+        return err_full(err, "stacks");
     for (size_t i = 0; i < rows->n; i++) {
         hash[i] = row[i].hash;
         if (!read_stack(r, &row[i], &symbols[i], &state[i], err))

@@ -359,7 +359,7 @@ static bool mapping_facts(const struct mapped_table *m, const struct made_table 
                                 .format = "r8",
                                 .version = RETRACE_VERSION,
                                 .functions = r.counts.ranges};
-    return out->debug_id || err_set(err, ERR_TOO_BIG, "out of memory");
+    return out->debug_id || err_full(err, "a job");
 }
 
 static bool table_facts(const struct symbol_work *w, const struct made_table *t,
@@ -525,7 +525,7 @@ static bool read_upload(struct symbol_work *w, bool *found, struct err *err)
     w->upload = *(const struct symbol_upload *)rows.at;
     w->name = clean_name(u->file_name, run->mem);
     if (!w->name)
-        return err_set(err, ERR_TOO_BIG, "out of memory");
+        return err_full(err, "a job");
     *found = strcmp(u->state, "deleted") != 0;
     return !*found ||
            (u->whole && u->app_id == run->job.app_id && u->day == run->job.day &&
@@ -545,7 +545,7 @@ bool symbol_job(struct job_run *run, enum job_outcome *out, struct err *err)
     bool found, ok;
 
     if (!w)
-        return err_set(err, ERR_TOO_BIG, "out of memory");
+        return err_full(err, "a job");
     w->run = run;
     if (!run->config->index.program)
         return err_set(err, ERR_INTERNAL, "this worker has no indexer");

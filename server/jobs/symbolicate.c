@@ -30,7 +30,7 @@ bool symbolicator_init(struct symbolicator *s, struct db *db, struct symcache_fi
 {
     *s = (struct symbolicator){.db = db, .files = files, .mem = mem, .app = app};
     s->scratch = arena_new(SCRATCH_BYTES);
-    return s->scratch || err_set(err, ERR_INTERNAL, "out of memory");
+    return s->scratch || err_memory(err);
 }
 
 static void give_back(struct symbolicator *s, struct symbol_source **list)
@@ -117,7 +117,7 @@ static bool find_source(struct symbolicator *s, const char *debug_id, struct sym
     }
     x = arena_alloc(s->mem, sizeof *x);
     if (!x || !(x->debug_id = arena_dup(s->mem, debug_id, strlen(debug_id))))
-        return err_set(err, ERR_TOO_BIG, "out of memory for symbols");
+        return err_full(err, "symbols");
     if (!open_source(s, x, err))
         return false;
     x->next = s->sources;
@@ -174,7 +174,7 @@ static bool find_mapping(struct symbolicator *s, int64_t build_id, struct symbol
         }
     x = arena_alloc(s->mem, sizeof *x);
     if (!x)
-        return err_set(err, ERR_TOO_BIG, "out of memory for symbols");
+        return err_full(err, "symbols");
     x->build_id = build_id;
     if (!open_mapping(s, x, err))
         return false;

@@ -76,7 +76,7 @@ struct symcache_files *symcache_files_new(const char *folder, int64_t cap_bytes,
         f->folder = strdup(folder);
     if (!f || (folder[0] && !f->folder)) {
         free(f);
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     f->cap = cap_bytes;
@@ -95,7 +95,7 @@ static bool make_own_folder(struct symcache_files *f, struct err *err)
         return err_set(err, ERR_INTERNAL, "cannot make a folder for symbols: %s", strerror(errno));
     f->folder = strdup(path);
     f->own = true;
-    return f->folder || err_set(err, ERR_INTERNAL, "out of memory");
+    return f->folder || err_memory(err);
 }
 
 /* The folder, there for sure; NULL if it cannot be made. Never changes once it is known. */
@@ -189,7 +189,7 @@ bool symcache_files_workspace(struct symcache_files *f, struct arena *mem, const
         return err_set(err, ERR_INTERNAL, "cannot make a folder in %.160s: %s", folder,
                        strerror(errno));
     *path = arena_dup(mem, text, strlen(text));
-    return *path || err_set(err, ERR_TOO_BIG, "out of memory");
+    return *path || err_full(err, "a job");
 }
 
 /* Eviction ---------------------------------------------------------------------------------------
@@ -483,7 +483,7 @@ bool symcache_files_borrow(struct symcache_files *f, struct db *db, const struct
     bool ok;
 
     if (!mine)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     pthread_mutex_lock(&f->lock);
     known = join(f, key, mine);
     pthread_mutex_unlock(&f->lock);

@@ -24,7 +24,7 @@ bool symcache_pieces_write(struct db *db, const unsigned char id[16], const void
                            size_t size, struct err *err)
 {
     unsigned char *packed = malloc(SYMCACHE_PIECE);
-    bool ok = packed || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = packed || err_memory(err);
 
     for (size_t at = 0; ok && at < size; at += RAW)
         ok = write_piece(db, id, (int64_t)(at / RAW), (const unsigned char *)bytes + at,
@@ -78,7 +78,7 @@ bool symcache_pieces_read(struct db *db, const unsigned char id[16], int64_t siz
                         .digest = digest_new(DIGEST_SHA256),
                         .sink = sink,
                         .user = user};
-    bool ok = (r.mem && r.raw && r.digest) || err_set(err, ERR_INTERNAL, "out of memory");
+    bool ok = (r.mem && r.raw && r.digest) || err_memory(err);
 
     for (int64_t n = 0, left = size; ok && left > 0; n++)
         ok = read_piece(&r, n, &left, err);

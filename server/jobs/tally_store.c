@@ -86,7 +86,7 @@ bool tally_store(struct db *db, int64_t app, int64_t shard, const struct tally_m
     struct columns c;
 
     if (!new_columns(mem, 2 * n, &c))
-        return err_set(err, ERR_TOO_BIG, "tallies: out of memory");
+        return err_full(err, "tallies");
     for (size_t i = 0; i < n; i++) {
         const struct tally_move *m = &moves[i];
 

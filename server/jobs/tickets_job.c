@@ -40,7 +40,7 @@ static const struct db_map part_map = DB_MAP(ticket_part, part_cols);
 
 static bool out_of_memory(struct err *err)
 {
-    return err_set(err, ERR_TOO_BIG, "tickets: out of memory");
+    return err_full(err, "tickets");
 }
 
 /* The largest stack, grouped again to tell its frames apart. */

@@ -93,7 +93,7 @@ static bool read_models(struct db *db, int64_t app, struct arena *mem, struct mo
                          .outside = arena_array(mem, rows.n, sizeof *m->outside),
                          .n = rows.n};
     if (arena_full(mem))
-        return err_set(err, ERR_TOO_BIG, "tiers: out of memory");
+        return err_full(err, "tiers");
     row = rows.at;
     for (size_t i = 0; i < m->n; i++) {
         m->model[i] = row[i].model_id;
@@ -135,7 +135,7 @@ static bool place_models(struct db *db, const struct tier_ask *ask, const struct
         m->outside[i] = decimal(tier ? tier_outside(cuts, &m->score[i], tier) : 0, mem);
     }
     if (arena_full(mem))
-        return err_set(err, ERR_TOO_BIG, "tiers: out of memory");
+        return err_full(err, "tiers");
     return db_exec(db, Q_TIER_REPLACE,
                    DB_ARGS(db_i64(ask->app), db_i64(version), db_i64s(m->model, m->n),
                            db_i64s(m->tier, m->n), db_texts(m->outside, m->n)),

@@ -58,7 +58,7 @@ static bool read_devices(struct job_run *run, struct tiering *t, struct err *err
     t->device = arena_array(run->mem, t->n, sizeof *t->device);
     t->score = arena_array(run->mem, t->n, sizeof *t->score);
     if (!t->device || !t->score)
-        return err_set(err, ERR_TOO_BIG, "tiers: out of memory");
+        return err_full(err, "tiers");
     for (size_t i = 0; i < t->n; i++) {
         const struct device_row *r = &t->row[i];
 
@@ -130,7 +130,7 @@ static bool place_cuts(struct job_run *run, struct tiering *t, bool *placed, str
     const struct tier_version v = {&t->cuts, fit_text(&t->fit, run->mem), "", ""};
 
     if (!v.fit)
-        return err_set(err, ERR_TOO_BIG, "tiers: out of memory");
+        return err_full(err, "tiers");
     return tier_version_add(run->db, run->job.app_id, &v, run->mem, &t->version, err);
 }
 
@@ -177,7 +177,7 @@ static bool store_scores(struct job_run *run, const struct tiering *t, struct er
     size_t n = t->n;
 
     if (!fill_scores(run, t, &a))
-        return err_set(err, ERR_TOO_BIG, "tiers: out of memory");
+        return err_full(err, "tiers");
     return db_exec(run->db, Q_TIER_SCORES_SET,
                    DB_ARGS(db_i64(run->job.app_id), db_i64(t->version), db_i64s(a.model, n),
                            db_i64s(a.tier, n), db_texts(a.capability, n), db_texts(a.sd, n),

@@ -231,7 +231,7 @@ static bool lane_open(struct lane *lane, struct worker *w, struct err *err)
                           .claim = arena_new(CLAIM_BYTES),
                           .mem = arena_new(w->config.arena_bytes),
                           .work = arena_new(w->config.arena_bytes)};
-    return (lane->claim && lane->mem && lane->work) || err_set(err, ERR_INTERNAL, "out of memory");
+    return (lane->claim && lane->mem && lane->work) || err_memory(err);
 }
 
 static void lane_close(struct lane *lane)
@@ -440,7 +440,7 @@ static struct worker *worker_new(const struct worker_config *config, struct err 
         w->conninfo = strdup(config->conninfo);
     if (!w || !w->conninfo) {
         free(w);
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     w->config = *config;

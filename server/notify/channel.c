@@ -269,7 +269,7 @@ bool channel_check(enum channel_kind kind, const json_t *settings, const json_t 
     text = settings ? json_dumps(settings, JSON_COMPACT | JSON_SORT_KEYS) : strdup("{}");
     *settings_text = text ? arena_dup(mem, text, strlen(text)) : NULL;
     free(text);
-    return *settings_text || err_set(err, ERR_INTERNAL, "no memory for the settings");
+    return *settings_text || err_memory(err);
 }
 
 /* Secrets ------------------------------------------------------------------------------------- */
@@ -296,8 +296,7 @@ bool channel_seal(const struct seal_key *key, int64_t app, enum channel_kind kin
     if (json_object_size(secrets) == 0)
         return true;
     text = json_dumps(secrets, JSON_COMPACT | JSON_SORT_KEYS);
-    ok = text && bound ? seal(key, bound, text, mem, out, err)
-                       : err_set(err, ERR_INTERNAL, "no memory for the secrets");
+    ok = text && bound ? seal(key, bound, text, mem, out, err) : err_memory(err);
     free(text);
     return ok;
 }
@@ -309,7 +308,7 @@ bool channel_unseal(const struct seal_key *key, int64_t app, enum channel_kind k
     const char *bound = bound_to(app, kind, target, mem), *text;
 
     if (!bound)
-        return err_set(err, ERR_INTERNAL, "no memory for the secrets");
+        return err_memory(err);
     if (!unseal(key, bound, sealed, mem, &text, err))
         return false;
     *out = *text ? json_loads(text, 0, NULL) : json_object();

@@ -161,7 +161,7 @@ struct http_out *http_out_new(const struct http_out_config *config, struct err *
     }
     if (!h || !h->curl) {
         http_out_free(h);
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
         return NULL;
     }
     return h;
@@ -343,7 +343,7 @@ bool http_out_send(struct http_out *h, const struct http_request *r, struct aren
     out->status = (int)status;
     out->len = h->body.len;
     out->body = arena_dup(mem, h->body.at ? (const char *)h->body.at : "", h->body.len);
-    return out->body || err_set(err, ERR_INTERNAL, "no memory for an answer");
+    return out->body || err_full(err, "an answer");
 }
 
 /* URLs ---------------------------------------------------------------------------------------- */

@@ -399,7 +399,7 @@ static bool lane_open(struct lane *lane, struct notifier *n, struct err *err)
 
     *lane = (struct lane){.n = n, .mem = arena_new(n->config.arena_bytes)};
     if (!lane->mem)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+        return err_memory(err);
     lane->http = http_out_new(&http, err);
     return lane->http != NULL;
 }
@@ -474,7 +474,7 @@ static struct notifier *notifier_new(const struct notifier_config *config, struc
         err_set(err, ERR_INVALID, "settings of the sender that cannot be");
     else if (!(n = calloc(1, sizeof *n)) || !(n->conninfo = strdup(config->conninfo)) ||
              !(n->ca_file = strdup(config->ca_file ? config->ca_file : "")))
-        err_set(err, ERR_INTERNAL, "out of memory");
+        err_memory(err);
     if (!n || !n->ca_file) {
         free(n ? n->conninfo : NULL);
         free(n);

@@ -247,6 +247,19 @@ static void an_error_names_its_field(void **state)
     assert_int_equal(err.code, ERR_BUSY);
 }
 
+static void memory_is_told_as_the_machines_or_as_a_limit(void **state)
+{
+    struct err err;
+
+    (void)state;
+    assert_false(err_memory(&err));
+    assert_int_equal(err.code, ERR_INTERNAL);
+    assert_string_equal(err.text, "out of memory");
+    assert_false(err_full(&err, "a request"));
+    assert_int_equal(err.code, ERR_TOO_BIG);
+    assert_string_equal(err.text, "more memory is needed than a request may take");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +278,7 @@ int main(void)
         cmocka_unit_test(crc32c_equals_its_check_value_in_any_cut),
         cmocka_unit_test(hexadecimal_is_read_strictly),
         cmocka_unit_test(an_error_names_its_field),
+        cmocka_unit_test(memory_is_told_as_the_machines_or_as_a_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

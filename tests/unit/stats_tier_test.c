@@ -224,7 +224,7 @@ static void out_of_memory_is_an_error_at_every_allocation(void **state)
         arena_free(small);
         if (ok)
             break;
-        assert_int_equal(err.code, ERR_INTERNAL);
+        assert_int_equal(err.code, ERR_TOO_BIG);
     }
     assert_true(nth > 3);
 }
