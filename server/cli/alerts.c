@@ -1,5 +1,5 @@
 /* framewatch alerts list|show|ack|silence|look, over HTTP. */
-#include "client.h"
+#include "ask.h"
 #include "fields.h"
 #include "term.h"
 
@@ -26,22 +26,11 @@ static void put_alert(const struct term *t, const json_t *a)
             100 * json_number_value(json_object_get(a, "high")), (long long)number(a, "sessions"));
 }
 
-static bool list_page(struct client *c, bool all, const char **cursor, json_t **page,
-                      struct err *err)
+static void show_row(const json_t *alert)
 {
     const struct term t = term_on(stdout, 0);
-    char path[512];
-    json_t *out, *item;
-    size_t i;
 
-    snprintf(path, sizeof path, "/v1/alerts?limit=200%s%s%.400s", all ? "" : "&state=live",
-             *cursor ? "&cursor=" : "", *cursor ? *cursor : "");
-    if (!client_get(c, path, &out, err))
-        return false;
-    if (!*cursor && !json_array_size(json_object_get(out, "items")))
-        puts("No alerts.");
-    json_array_foreach(json_object_get(out, "items"), i, item) put_alert(&t, item);
-    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
+    put_alert(&t, alert);
 }
 
 static int alerts_list(int argc, char **argv)
@@ -53,23 +42,12 @@ static int alerts_list(int argc, char **argv)
     const struct cli_usage usage = {"alerts list", "", "Prints the alerts of the app.",
                                     options,       0,  0};
     struct cli_args args;
-    struct err err = {0};
-    const char *cursor = NULL;
-    json_t *page = NULL;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c != NULL;
-
-    do
-        ok = ok && list_page(c, all, &cursor, &page, &err);
-    while (ok && cursor);
-    json_decref(page);
-    client_close(c);
-    return ok ? CLI_OK : cli_fail(&err);
+    return ask_list(&client, all ? "/v1/alerts?limit=200" : "/v1/alerts?limit=200&state=live", true,
+                    &(struct ask_rows){.none = "No alerts.", .show = show_row});
 }
 
 static void put_lines(const struct term *t, const char *text)
@@ -96,13 +74,14 @@ static void print_alert(const json_t *alert)
     put_lines(&t, string(evidence, "detail"));
 }
 
-/* The alert with its lines as they are: client_get makes one of them. Text in it is foreign. */
-static bool fetch_alert(struct client *c, const char *path, json_t **alert, struct err *err)
+/* The alert with its lines as they are: ask() makes one of them. Text in it is foreign. */
+static bool fetch_alert(const struct client_options *o, const char *path, json_t **alert,
+                        struct err *err)
 {
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
-    bool ok = f ? client_download(c, path, f, err) : err_memory(err);
+    bool ok = f ? ask_download(o, path, f, err) : err_memory(err);
 
     if (f)
         fclose(f);
@@ -114,31 +93,31 @@ static bool fetch_alert(struct client *c, const char *path, json_t **alert, stru
     return ok;
 }
 
-/* Does what is asked of an alert, `body` of POST …/`verb` (taken; verb NULL: nothing), and prints
- * it as it is then. */
-static int about_alert(const struct client_options *client, const char *id, const char *verb,
+/* Does what is asked of an alert, `body` of POST …/`verb` (taken). */
+static bool act(const struct client_options *o, const char *path, const char *verb, json_t *body,
+                struct err *err)
+{
+    char action[96];
+
+    if (!body)
+        return err_field(err, ERR_INVALID, "--note", "is no UTF-8");
+    snprintf(action, sizeof action, "%s/%s", path, verb);
+    return ask(o, "POST", action, body, NULL, err);
+}
+
+/* The same, unless `verb` is NULL, and prints the alert as it is then. */
+static int about_alert(const struct client_options *o, const char *id, const char *verb,
                        json_t *body)
 {
-    size_t n = strlen(id);
     struct err err = {0};
-    struct client *c = NULL;
-    char path[64], action[96];
+    char path[64];
     json_t *alert = NULL;
-    bool ok;
 
-    if (!n || n > 19 || strspn(id, "0123456789") != n)
-        ok = err_field(&err, ERR_INVALID, "ID", "is a number, as `alerts list` prints it");
-    else if (verb && !body)
-        ok = err_field(&err, ERR_INVALID, "--note", "is no UTF-8");
-    else
-        ok = (c = client_open(client, &err)) != NULL;
-    snprintf(path, sizeof path, "/v1/alerts/%.19s", id);
-    snprintf(action, sizeof action, "%s/%s", path, verb ? verb : "");
-    ok = ok && (!verb || client_send(c, "POST", action, body, NULL, &err)) &&
-         fetch_alert(c, path, &alert, &err);
-    json_decref(body);
-    client_close(c);
-    if (!ok)
+    if (!ask_path(path, sizeof path, "/v1/alerts", id, "", "alerts list", &err)) {
+        json_decref(body);
+        return cli_fail(&err);
+    }
+    if ((verb && !act(o, path, verb, body, &err)) || !fetch_alert(o, path, &alert, &err))
         return cli_fail(&err);
     print_alert(alert);
     json_decref(alert);
@@ -209,12 +188,7 @@ static int alerts_look(int argc, char **argv)
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c && client_send(c, "POST", "/v1/schedule/alerts", NULL, NULL, &err);
-
-    client_close(c);
-    return ok ? CLI_OK : cli_fail(&err);
+    return ask(&client, "POST", "/v1/schedule/alerts", NULL, NULL, &err) ? CLI_OK : cli_fail(&err);
 }
 
 int cmd_alerts(int argc, char **argv)

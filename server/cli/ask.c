@@ -1,6 +1,39 @@
 #include "ask.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+void ask_url_put(struct ask_url *u, const char *text)
+{
+    size_t n = strlen(text);
+
+    if (n >= sizeof u->text - u->n) {
+        u->full = true;
+        return;
+    }
+    memcpy(u->text + u->n, text, n + 1);
+    u->n += n;
+}
+
+void ask_url_segment(struct ask_url *u, const char *text)
+{
+    char *escaped = client_escape(text);
+
+    u->full |= !escaped;
+    ask_url_put(u, escaped ? escaped : "");
+    free(escaped);
+}
+
+void ask_url_query(struct ask_url *u, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    ask_url_put(u, u->query ? "&" : "?");
+    ask_url_put(u, name);
+    ask_url_put(u, "=");
+    ask_url_segment(u, value);
+    u->query = true;
+}
 
 bool ask(const struct client_options *o, const char *method, const char *path, json_t *body,
          json_t **out, struct err *err)
@@ -32,24 +65,36 @@ int ask_and_print(const struct client_options *o, const char *method, const char
     return out ? ask_print(out) : CLI_OK;
 }
 
-static bool show_page(struct client *c, const char *list, const char **cursor, json_t **page,
-                      const char *head, void (*show)(const json_t *item), struct err *err)
+bool ask_download(const struct client_options *o, const char *path, FILE *to, struct err *err)
 {
-    char path[640];
-    json_t *out = NULL, *item;
+    struct client *c = client_open(o, err);
+    bool ok = c && client_download(c, path, to, err);
+
+    client_close(c);
+    return ok;
+}
+
+static bool show_page(struct client *c, const char *list, const char **cursor, json_t **page,
+                      const struct ask_rows *rows, struct err *err)
+{
+    char path[sizeof(struct ask_url) + 512];
+    json_t *out = NULL, *items, *item;
     size_t i;
 
     snprintf(path, sizeof path, "%s%s%s", list, *cursor ? "&cursor=" : "", *cursor ? *cursor : "");
     if (!client_get(c, path, &out, err))
         return false;
-    if (head && !*cursor)
-        puts(head);
-    json_array_foreach(json_object_get(out, "items"), i, item) show(item);
+    items = json_object_get(out, "items");
+    if (rows->head && !*cursor)
+        puts(rows->head);
+    if (rows->none && !*cursor && !json_array_size(items))
+        puts(rows->none);
+    json_array_foreach(items, i, item) rows->show(item);
     return client_turn(page, out, cursor, err); /* the cursor lives in the page */
 }
 
-int ask_list(const struct client_options *o, const char *path, bool all, const char *head,
-             void (*show)(const json_t *item))
+int ask_list(const struct client_options *o, const char *path, bool all,
+             const struct ask_rows *rows)
 {
     struct err err = {0};
     struct client *c = client_open(o, &err);
@@ -58,7 +103,7 @@ int ask_list(const struct client_options *o, const char *path, bool all, const c
     bool ok = c != NULL;
 
     do
-        ok = ok && show_page(c, path, &cursor, &page, head, show, &err);
+        ok = ok && show_page(c, path, &cursor, &page, rows, &err);
     while (ok && all && cursor);
     json_decref(page);
     client_close(c);

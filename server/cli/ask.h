@@ -1,9 +1,19 @@
 /*
  * ask: the whole way of subcommands that put one question to the server: connect, send, read,
- * print. Single-threaded.
+ * print. One that puts several to the same connection uses client.h. Single-threaded.
  */
 #pragma once
 #include "client.h"
+
+/* A path and its query, encoded. What does not fit is left out, and `full` says so. */
+struct ask_url {
+    char text[4096];
+    size_t n;
+    bool query, full;
+};
+void ask_url_put(struct ask_url *u, const char *text);     /* as it is */
+void ask_url_segment(struct ask_url *u, const char *text); /* a name within the path */
+void ask_url_query(struct ask_url *u, const char *name, const char *value); /* NULL: none */
 
 /* One request; `body` (may be NULL) is taken. *out belongs to the caller; NULL: nothing came. */
 bool ask(const struct client_options *o, const char *method, const char *path, json_t *body,
@@ -13,10 +23,18 @@ bool ask(const struct client_options *o, const char *method, const char *path, j
 int ask_and_print(const struct client_options *o, const char *method, const char *path,
                   json_t *body);
 
+/* The answer's bytes, as they come, into `to`. */
+bool ask_download(const struct client_options *o, const char *path, FILE *to,
+                  struct err *err) MUST_CHECK;
+
+struct ask_rows {
+    const char *head, *none; /* lines above them, or in their place; may be NULL */
+    void (*show)(const json_t *item);
+};
 /* Every item of the list at `path` (which has a query), page after page; `all` false: of the first
- * page. `head` (may be NULL) is printed above them. An exit code. */
-int ask_list(const struct client_options *o, const char *path, bool all, const char *head,
-             void (*show)(const json_t *item));
+ * page. An exit code. */
+int ask_list(const struct client_options *o, const char *path, bool all,
+             const struct ask_rows *rows);
 
 /* "PREFIX/ID/MORE" for an id that is a number; `command` is said to print it. */
 bool ask_path(char *path, size_t size, const char *prefix, const char *id, const char *more,

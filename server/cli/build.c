@@ -92,7 +92,8 @@ static int build_list(int argc, char **argv)
     int code;
 
     return cli_parse(&usage, argc, argv, &args, &code)
-               ? ask_list(&client, "/v1/builds?limit=200", false, LIST_HEAD, print_build)
+               ? ask_list(&client, "/v1/builds?limit=200", false,
+                          &(struct ask_rows){.head = LIST_HEAD, .show = print_build})
                : code;
 }
 

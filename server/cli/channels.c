@@ -32,7 +32,8 @@ static int channels_list(int argc, char **argv)
     int code;
 
     return cli_parse(&usage, argc, argv, &args, &code)
-               ? ask_list(&client, "/v1/channels?limit=200", true, LIST_HEAD, print_channel)
+               ? ask_list(&client, "/v1/channels?limit=200", true,
+                          &(struct ask_rows){.head = LIST_HEAD, .show = print_channel})
                : code;
 }
 

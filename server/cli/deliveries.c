@@ -34,7 +34,7 @@ static int deliveries_list(int argc, char **argv)
         return CLI_USAGE;
     }
     snprintf(path, sizeof path, "/v1/deliveries?limit=200%s%s", *state ? "&state=" : "", state);
-    return ask_list(&client, path, all, NULL, print_delivery);
+    return ask_list(&client, path, all, &(struct ask_rows){.show = print_delivery});
 }
 
 static bool delivery_path(char path[96], const char *id, const char *more, struct err *err)

@@ -1,63 +1,15 @@
 /* framewatch families …: jank and crash stacks merged into families, over HTTP. */
-#include "client.h"
+#include "ask.h"
 #include "family_text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define PATH_BYTES 4096
-
-/* A path and its query, encoded. */
-struct path {
-    char text[PATH_BYTES];
-    size_t n;
-    bool query;
-};
-
-static void put(struct path *p, const char *text)
+static struct ask_url of_family(const char *id, const char *below)
 {
-    size_t n = strlen(text);
+    struct ask_url p = {.n = 0};
 
-    if (p->n + n >= sizeof p->text)
-        return; /* an option of 4 KB: the server answers that it knows no such thing */
-    memcpy(p->text + p->n, text, n + 1);
-    p->n += n;
-}
-
-static void put_escaped(struct path *p, const char *text)
-{
-    char *escaped = client_escape(text);
-
-    put(p, escaped ? escaped : "");
-    free(escaped);
-}
-
-static void put_query(struct path *p, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    put(p, p->query ? "&" : "?");
-    put(p, name);
-    put(p, "=");
-    put_escaped(p, value);
-    p->query = true;
-}
-
-static struct path of_family(const char *id, const char *below)
-{
-    struct path p = {.n = 0};
-
-    put(&p, "/v1/families/");
-    put_escaped(&p, id);
-    put(&p, below);
+    ask_url_put(&p, "/v1/families/");
+    ask_url_segment(&p, id);
+    ask_url_put(&p, below);
     return p;
-}
-
-static int print_json(const json_t *tree)
-{
-    json_dumpf(tree, stdout, JSON_INDENT(2));
-    putchar('\n');
-    return CLI_OK;
 }
 
 struct view {
@@ -68,21 +20,17 @@ struct view {
 #define OPT_VIEW(v)                                                                                \
     OPT_CLIENT(&(v)->client), OPT_FLAG("json", &(v)->json, "print the answer as it came")
 
-/* Asks, and prints the answer for a person, or as it came. */
-static int ask(const struct view *v, const struct path *p, void (*print)(const json_t *))
+/* Prints the answer for a person, or as it came. */
+static int view(const struct view *v, const struct ask_url *url, void (*print)(const json_t *))
 {
     struct err err = {0};
     json_t *out = NULL;
-    struct client *c = client_open(&v->client, &err);
-    bool ok = c && client_get(c, p->text, &out, &err);
 
-    client_close(c);
-    if (!ok)
-        return cli_fail(&err);
     if (v->json)
-        print_json(out);
-    else
-        print(out);
+        return ask_and_print(&v->client, "GET", url->text, NULL);
+    if (!ask(&v->client, "GET", url->text, NULL, &out, &err))
+        return cli_fail(&err);
+    print(out);
     json_decref(out);
     return CLI_OK;
 }
@@ -112,18 +60,18 @@ static int list(int argc, char **argv)
         OPT_FLAG("ignored", &ignored, "ignored ones too"),
         OPT_END};
     const struct cli_usage usage = {"families list", "", "Prints families, ranked.", options, 0, 0};
-    struct path p = {.n = 0};
+    struct ask_url p = {.n = 0};
     struct cli_args args;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    put(&p, "/v1/families");
+    ask_url_put(&p, "/v1/families");
     for (size_t i = 0; i < N; i++)
-        put_query(&p, names[i], value[i]);
-    put_query(&p, "below_rate", below_rate ? "true" : NULL);
-    put_query(&p, "ignored", ignored ? "true" : NULL);
-    return ask(&v, &p, families_print);
+        ask_url_query(&p, names[i], value[i]);
+    ask_url_query(&p, "below_rate", below_rate ? "true" : NULL);
+    ask_url_query(&p, "ignored", ignored ? "true" : NULL);
+    return view(&v, &p, families_print);
 }
 
 /* A resource of one family. */
@@ -135,14 +83,14 @@ static int one(int argc, char **argv, const char *command, const char *help, con
         OPT_VIEW(&v), OPT_TEXT("build", "ID", &v.build, "of that build alone"), OPT_END};
     const struct cli_usage usage = {command, "ID", help, options, 1, 1};
     struct cli_args args;
-    struct path p;
+    struct ask_url p;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
     p = of_family(args.at[0], below);
-    put_query(&p, "build", v.build);
-    return ask(&v, &p, print);
+    ask_url_query(&p, "build", v.build);
+    return view(&v, &p, print);
 }
 
 static int show(int argc, char **argv)
@@ -170,14 +118,15 @@ static int verdicts(int argc, char **argv)
                "/verdicts", family_verdicts_print);
 }
 
-static bool save(struct client *c, const char *path, const char *file, struct err *err)
+static bool save(const struct client_options *o, const char *path, const char *file,
+                 struct err *err)
 {
     FILE *to = file ? fopen(file, "wb") : stdout;
     bool ok;
 
     if (!to)
         return err_set(err, ERR_INVALID, "%.200s cannot be written", file);
-    ok = client_download(c, path, to, err);
+    ok = ask_download(o, path, to, err);
     if (file && fclose(to) != 0 && ok)
         return err_set(err, ERR_INTERNAL, "%.200s could not be written whole", file);
     return ok;
@@ -198,11 +147,9 @@ static int flame(int argc, char **argv)
     const struct cli_usage usage = {
         "families flame", "[ID]", "Writes the stacks of a family, or of all, as a flame graph.",
         options,          0,      1};
-    struct path p = {.n = 0};
+    struct ask_url p = {.n = 0};
     struct cli_args args;
     struct err err = {0};
-    struct client *c;
-    bool ok;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
@@ -210,32 +157,13 @@ static int flame(int argc, char **argv)
     if (args.n)
         p = of_family(args.at[0], "/flame");
     else
-        put(&p, "/v1/flame");
-    put_query(&p, "format", format);
-    put_query(&p, "build", build);
-    put_query(&p, "kind", kind);
-    put_query(&p, "value", value);
-    put_query(&p, "prune_ppm", "0");
-    c = client_open(&o, &err);
-    ok = c && save(c, p.text, out, &err);
-    client_close(c);
-    return ok ? CLI_OK : cli_fail(&err);
-}
-
-static int send(const struct client_options *o, const char *method, const char *path, json_t *body)
-{
-    struct err err = {0};
-    json_t *out = NULL;
-    struct client *c = client_open(o, &err);
-    bool ok = c && client_send(c, method, path, body, &out, &err);
-
-    json_decref(body);
-    client_close(c);
-    if (!ok)
-        return cli_fail(&err);
-    print_json(out);
-    json_decref(out);
-    return CLI_OK;
+        ask_url_put(&p, "/v1/flame");
+    ask_url_query(&p, "format", format);
+    ask_url_query(&p, "build", build);
+    ask_url_query(&p, "kind", kind);
+    ask_url_query(&p, "value", value);
+    ask_url_query(&p, "prune_ppm", "0");
+    return save(&o, p.text, out, &err) ? CLI_OK : cli_fail(&err);
 }
 
 static int merge(int argc, char **argv)
@@ -248,13 +176,14 @@ static int merge(int argc, char **argv)
         "families merge", "ID INTO", "Merges a family into another. Needs an admin key.",
         options,          2,         2};
     struct cli_args args;
-    struct path p;
+    struct ask_url p;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
     p = of_family(args.at[0], "/merge");
-    return send(&o, "POST", p.text, json_pack("{s:s, s:s}", "into", args.at[1], "note", note));
+    return ask_and_print(&o, "POST", p.text,
+                         json_pack("{s:s, s:s}", "into", args.at[1], "note", note));
 }
 
 static int split(int argc, char **argv)
@@ -275,7 +204,7 @@ static int split(int argc, char **argv)
         1};
     struct cli_args args;
     struct err err = {0};
-    struct path p;
+    struct ask_url p;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
@@ -286,7 +215,7 @@ static int split(int argc, char **argv)
         return CLI_USAGE;
     }
     p = of_family(args.at[0], "/split");
-    return send(&o, "POST", p.text, json_pack("{s:I, s:s}", "depth", depth, "note", note));
+    return ask_and_print(&o, "POST", p.text, json_pack("{s:I, s:s}", "depth", depth, "note", note));
 }
 
 static int undo(int argc, char **argv)
@@ -296,16 +225,16 @@ static int undo(int argc, char **argv)
     const struct cli_usage usage = {
         "families undo", "EDIT", "Undoes a merge or split by its number. Needs an admin key.",
         options,         1,      1};
-    struct path p = {.n = 0};
+    struct ask_url p = {.n = 0};
     struct cli_args args;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    put(&p, "/v1/family-edits/");
-    put_escaped(&p, args.at[0]);
-    put(&p, "/undo");
-    return send(&o, "POST", p.text, NULL);
+    ask_url_put(&p, "/v1/family-edits/");
+    ask_url_segment(&p, args.at[0]);
+    ask_url_put(&p, "/undo");
+    return ask_and_print(&o, "POST", p.text, NULL);
 }
 
 int cmd_families(int argc, char **argv)

@@ -32,7 +32,7 @@ static int job_list(int argc, char **argv)
         return CLI_USAGE;
     }
     snprintf(path, sizeof path, "/v1/jobs?limit=200&state=%s", state);
-    return ask_list(&client, path, true, NULL, print_job);
+    return ask_list(&client, path, true, &(struct ask_rows){.show = print_job});
 }
 
 static int job_retry(int argc, char **argv)

@@ -1,11 +1,10 @@
 /* framewatch report: a build against its baseline; framewatch health: is a release well observed?
  */
-#include "client.h"
+#include "ask.h"
 #include "fields.h"
 #include "term.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct report_options {
@@ -13,19 +12,6 @@ struct report_options {
     const char *build, *baseline, *tier, *scene, *format;
     bool all;
 };
-
-static bool add_query(char *path, size_t size, const char *name, const char *value)
-{
-    char *escaped = value ? client_escape(value) : NULL;
-    size_t n = strlen(path);
-    bool ok = !value || escaped;
-
-    if (escaped)
-        ok = snprintf(path + n, size - n, "%c%s=%s", strchr(path, '?') ? '&' : '?', name, escaped) <
-             (int)(size - n);
-    free(escaped);
-    return ok;
-}
 
 static void put_change(const struct term *t, const json_t *figure)
 {
@@ -114,15 +100,13 @@ static int fetch_report(const struct report_options *o, const char *path)
 {
     struct err err = {0};
     json_t *doc = NULL;
-    struct client *c = client_open(&o->client, &err);
-    bool text = strcmp(o->format, "text") == 0;
-    bool ok =
-        c && (text ? client_get(c, path, &doc, &err) : client_download(c, path, stdout, &err));
-    int code = ok ? CLI_OK : cli_fail(&err);
+    int code;
 
-    client_close(c);
-    if (ok && text)
-        code = print_report(o, doc);
+    if (strcmp(o->format, "text") != 0)
+        return ask_download(&o->client, path, stdout, &err) ? CLI_OK : cli_fail(&err);
+    if (!ask(&o->client, "GET", path, NULL, &doc, &err))
+        return cli_fail(&err);
+    code = print_report(o, doc);
     json_decref(doc);
     return code;
 }
@@ -142,22 +126,22 @@ int cmd_report(int argc, char **argv)
         "report", "BUILD", "Compares a build (its id) with its baseline, by tier and scene.",
         options,  1,       1};
     struct cli_args args;
-    char path[2048] = "/v1/report";
-    bool text;
+    struct ask_url url = {.n = 0};
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    text = strcmp(o.format, "text") == 0;
-    if (!add_query(path, sizeof path, "build", args.at[0]) ||
-        !add_query(path, sizeof path, "baseline", o.baseline) ||
-        !add_query(path, sizeof path, "tier", o.tier) ||
-        !add_query(path, sizeof path, "scene", o.scene) ||
-        !add_query(path, sizeof path, "format", text ? NULL : o.format)) {
+    ask_url_put(&url, "/v1/report");
+    ask_url_query(&url, "build", args.at[0]);
+    ask_url_query(&url, "baseline", o.baseline);
+    ask_url_query(&url, "tier", o.tier);
+    ask_url_query(&url, "scene", o.scene);
+    ask_url_query(&url, "format", strcmp(o.format, "text") == 0 ? NULL : o.format);
+    if (url.full) {
         fputs("framewatch: the arguments are too long\n", stderr);
         return CLI_USAGE;
     }
-    return fetch_report(&o, path);
+    return fetch_report(&o, url.text);
 }
 
 static void put_checks(const struct term *t, const json_t *list)
@@ -192,19 +176,16 @@ int cmd_health(int argc, char **argv)
     const struct term t = term_on(stdout, 0);
     struct cli_args args;
     struct err err = {0};
-    char path[512] = "/v1/health-check";
+    struct ask_url url = {.n = 0};
     json_t *doc = NULL;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c && add_query(path, sizeof path, "build", build) &&
-              add_query(path, sizeof path, "day", day) && client_get(c, path, &doc, &err);
-
-    client_close(c);
-    if (!ok)
+    ask_url_put(&url, "/v1/health-check");
+    ask_url_query(&url, "build", build);
+    ask_url_query(&url, "day", day);
+    if (!ask(&client, "GET", url.text, NULL, &doc, &err))
         return cli_fail(&err);
     term_text(&t, string(json_object_get(doc, "build"), "version_name"), 40);
     printf(", day %lld, %lld sessions\n", (long long)number(doc, "day"),

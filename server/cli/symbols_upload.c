@@ -1,4 +1,4 @@
-#include "client.h"
+#include "ask.h"
 #include "fields.h"
 #include "symbol_walk.h"
 #include "symbols.h"
@@ -37,18 +37,6 @@ struct upload {
 /* What the server has
  * ------------------------------------------------------------------------------ */
 
-static bool ask(struct upload *u, const char *kind, const char *id, json_t **out, struct err *err)
-{
-    char path[512], *escaped = client_escape(id);
-    bool ok;
-
-    snprintf(path, sizeof path, "/v1/symbols?kind=%s&limit=50&debug_id=%s", kind,
-             escaped ? escaped : "");
-    free(escaped);
-    ok = client_get(u->c, path, out, err);
-    return ok;
-}
-
 enum have { HAVE_NOT, HAVE_SAME, HAVE_OTHER };
 
 static enum have compare(const json_t *list, const char *arch,
@@ -70,9 +58,14 @@ static enum have compare(const json_t *list, const char *arch,
 static bool server_has(struct upload *u, const char *kind, const char *id, const char *arch,
                        const unsigned char sum[SHA256_BYTES], enum have *out, struct err *err)
 {
+    struct ask_url url = {.n = 0};
     json_t *list = NULL;
 
-    if (!ask(u, kind, id, &list, err))
+    ask_url_put(&url, "/v1/symbols");
+    ask_url_query(&url, "limit", "50");
+    ask_url_query(&url, "kind", kind);
+    ask_url_query(&url, "debug_id", id);
+    if (!client_get(u->c, url.text, &list, err))
         return false;
     *out = compare(json_object_get(list, "items"), arch, sum);
     json_decref(list);

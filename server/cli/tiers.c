@@ -1,5 +1,5 @@
 /* framewatch tiers list|models|import|place|versions, over HTTP. */
-#include "client.h"
+#include "ask.h"
 #include "csv.h"
 #include "fields.h"
 #include "term.h"
@@ -25,12 +25,7 @@ static int tiers_list(int argc, char **argv)
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c && client_get(c, "/v1/tiers", &out, &err);
-
-    client_close(c);
-    if (!ok)
+    if (!ask(&client, "GET", "/v1/tiers", NULL, &out, &err))
         return cli_fail(&err);
     if (!json_array_size(json_object_get(out, "tiers")))
         puts("No tiers yet: too few device models have sessions.");
@@ -73,20 +68,11 @@ static void put_model(const struct term *t, const json_t *m)
     fputc('\n', t->out);
 }
 
-/* `path` asks for the first page. */
-static bool models_page(struct client *c, const char *path, const char **cursor, json_t **page,
-                        struct err *err)
+static void show_model(const json_t *model)
 {
     const struct term t = term_on(stdout, 0);
-    char on[2560];
-    json_t *out, *item;
-    size_t i;
 
-    snprintf(on, sizeof on, "%s%s%.400s", path, *cursor ? "&cursor=" : "", *cursor ? *cursor : "");
-    if (!client_get(c, on, &out, err))
-        return false;
-    json_array_foreach(json_object_get(out, "items"), i, item) put_model(&t, item);
-    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
+    put_model(&t, model);
 }
 
 static int tiers_models(int argc, char **argv)
@@ -104,34 +90,16 @@ static int tiers_models(int argc, char **argv)
         0,
         1};
     struct cli_args args;
-    struct err err = {0};
-    char path[2048] = "/v1/tiers/models?limit=200";
-    const char *cursor = NULL;
-    json_t *page = NULL;
+    struct ask_url url = {.n = 0};
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    char *q = client_escape(args.n ? args.at[0] : ""), *of = client_escape(tier ? tier : "");
-    size_t n = strlen(path);
-
-    if (q && *q)
-        n += (size_t)snprintf(path + n, sizeof path - n, "&q=%.600s", q);
-    if (of && *of)
-        snprintf(path + n, sizeof path - n, "&tier=%.100s", of);
-    free(q);
-    free(of);
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c != NULL;
-
-    do
-        ok = ok && models_page(c, path, &cursor, &page, &err);
-    while (ok && cursor);
-    json_decref(page);
-    client_close(c);
-    return ok ? CLI_OK : cli_fail(&err);
+    ask_url_put(&url, "/v1/tiers/models");
+    ask_url_query(&url, "limit", "200");
+    ask_url_query(&url, "q", args.n && *args.at[0] ? args.at[0] : NULL);
+    ask_url_query(&url, "tier", tier && *tier ? tier : NULL);
+    return ask_list(&client, url.text, true, &(struct ask_rows){.show = show_model});
 }
 
 /* Import --------------------------------------------------------------------------------------- */
@@ -271,19 +239,11 @@ static void put_version(const struct term *t, const json_t *v)
     fputc('\n', t->out);
 }
 
-static bool versions_page(struct client *c, const char **cursor, json_t **page, struct err *err)
+static void show_version(const json_t *version)
 {
     const struct term t = term_on(stdout, 0);
-    char path[512];
-    json_t *out, *item;
-    size_t i;
 
-    snprintf(path, sizeof path, "/v1/tiers/versions?limit=200%s%.400s", *cursor ? "&cursor=" : "",
-             *cursor ? *cursor : "");
-    if (!client_get(c, path, &out, err))
-        return false;
-    json_array_foreach(json_object_get(out, "items"), i, item) put_version(&t, item);
-    return client_turn(page, out, cursor, err); /* the cursor lives in the page */
+    put_version(&t, version);
 }
 
 static int tiers_versions(int argc, char **argv)
@@ -298,23 +258,12 @@ static int tiers_versions(int argc, char **argv)
         0,
         0};
     struct cli_args args;
-    struct err err = {0};
-    const char *cursor = NULL;
-    json_t *page = NULL;
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c != NULL;
-
-    do
-        ok = ok && versions_page(c, &cursor, &page, &err);
-    while (ok && cursor);
-    json_decref(page);
-    client_close(c);
-    return ok ? CLI_OK : cli_fail(&err);
+    return ask_list(&client, "/v1/tiers/versions?limit=200", true,
+                    &(struct ask_rows){.show = show_version});
 }
 
 /* What is asked for; NULL and an error where an argument is none. */
@@ -366,7 +315,6 @@ static int tiers_place(int argc, char **argv)
         options,
         0,
         7};
-    const struct term t = term_on(stdout, 0);
     struct cli_args args;
     struct err err = {0};
     json_t *body, *out = NULL;
@@ -375,15 +323,9 @@ static int tiers_place(int argc, char **argv)
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
     body = placing_json(tiers, note, &args, &err);
-
-    struct client *c = body ? client_open(&client, &err) : NULL;
-    bool ok = c && client_send(c, "POST", "/v1/tiers/versions", body, &out, &err);
-
-    json_decref(body);
-    client_close(c);
-    if (!ok)
+    if (!body || !ask(&client, "POST", "/v1/tiers/versions", body, &out, &err))
         return cli_fail(&err);
-    put_version(&t, out);
+    show_version(out);
     json_decref(out);
     return CLI_OK;
 }
