@@ -1,6 +1,6 @@
-# fw_folder(NAME DIR LINK...): a static library of all .c files in DIR.
+# fw_folder(NAME DIR LINK...): a static library of all .c files in DIR and in the folders in it.
 function(fw_folder name dir)
-  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.c ${dir}/*/*.c)
   if(NOT sources)
     file(WRITE ${PROJECT_BINARY_DIR}/empty/${name}.c "typedef int ${name}_is_empty;\n")
     set(sources ${PROJECT_BINARY_DIR}/empty/${name}.c)

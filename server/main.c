@@ -8,7 +8,7 @@
 #include "server/db/migrate.h"
 #include "server/http/log.h"
 #include "server/http/server.h"
-#include "server/jobs/index_file.h"
+#include "server/jobs/symbols/index_file.h"
 #include "server/jobs/worker.h"
 #include "server/notify/notifier.h"
 #include "server/web/web.h"

@@ -5,8 +5,8 @@
  *
  * Of the session alone come the slices, the model's sums, the cells and the metric rows of ARM_OWN.
  * The rest of the metric rows, and what the own ones hold of expectations, is added by whoever
- * knows the expectations (server/jobs/placement.h), and is part of the stored form: so it can be
- * taken back exactly, whatever was known when it was added.
+ * knows the expectations (server/jobs/rollups/placement.h), and is part of the stored form: so it
+ * can be taken back exactly, whatever was known when it was added.
  */
 #pragma once
 #include "profile/analyse.h"

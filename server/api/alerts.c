@@ -7,10 +7,10 @@
 
 #include "profile/metric.h"
 #include "server/http/context.h"
-#include "server/jobs/alert_tell.h"
-#include "server/jobs/alert_threshold.h"
+#include "server/jobs/alerts/alert_tell.h"
+#include "server/jobs/alerts/alert_threshold.h"
 #include "server/jobs/schedule.h"
-#include "server/jobs/tier_name.h"
+#include "server/jobs/tiers/tier_name.h"
 #include "stats/alert.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "server/api/page.h"
 
 #include "base/digest.h"
-#include "server/jobs/family_stack.h"
+#include "server/jobs/families/family_stack.h"
 
 #include <string.h>
 

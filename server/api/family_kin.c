@@ -1,6 +1,6 @@
 /* GET /v1/family-kin: families that are likely one, but for frames that a compiler or an unwinder
  * lost; docs/families.md. The job 'kin' merges them, if the rules let it. */
-#include "server/jobs/family_kin.h"
+#include "server/jobs/families/family_kin.h"
 #include "server/api/args.h"
 #include "server/api/family_slice.h"
 #include "server/api/handlers.h"

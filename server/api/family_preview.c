@@ -1,6 +1,6 @@
 #include "server/api/family_preview.h"
 
-#include "server/jobs/family_kin.h"
+#include "server/jobs/families/family_kin.h"
 
 #include "base/digest.h"
 #include "stacks/distinct.h"

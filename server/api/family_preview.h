@@ -4,7 +4,7 @@
  */
 #pragma once
 #include "server/http/req.h"
-#include "server/jobs/family_group.h"
+#include "server/jobs/families/family_group.h"
 
 #define PREVIEW_STACKS 10000 /* those with most events */
 

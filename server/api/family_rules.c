@@ -6,7 +6,7 @@
 #include "server/api/family_preview.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/jobs/family_group.h"
+#include "server/jobs/families/family_group.h"
 
 #include "base/digest.h"
 #include "server/http/problem.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 #include "server/http/req.h"
-#include "server/jobs/family_group.h"
+#include "server/jobs/families/family_group.h"
 
 struct family_slice {
     int64_t build; /* 0: all */

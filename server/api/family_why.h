@@ -4,7 +4,7 @@
  */
 #pragma once
 #include "server/http/req.h"
-#include "server/jobs/family_group.h"
+#include "server/jobs/families/family_group.h"
 
 /* Groups the stack again and tells how. NULL and err on failure. */
 json_t *family_why(const struct grouping *g, const struct group_stack *s, struct arena *mem,

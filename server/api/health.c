@@ -2,7 +2,7 @@
 #include "server/api/args.h"
 #include "server/api/handlers.h"
 
-#include "server/jobs/health.h"
+#include "server/jobs/reports/health.h"
 
 bool health_get(struct req *r, struct err *err)
 {

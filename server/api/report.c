@@ -5,7 +5,7 @@
 #include "server/api/page.h"
 #include "server/api/tiers_arg.h"
 
-#include "server/jobs/report_doc.h"
+#include "server/jobs/reports/report_doc.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #include "base/digest.h"
 #include "profile/timeline.h"
 #include "profile/trace.h"
-#include "server/jobs/session_load.h"
-#include "server/jobs/session_parts.h"
+#include "server/jobs/sessions/session_load.h"
+#include "server/jobs/sessions/session_parts.h"
 
 #include <stdio.h>
 #include <string.h>

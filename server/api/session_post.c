@@ -4,7 +4,7 @@
 #include "server/api/handlers.h"
 
 #include "base/digest.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "server/api/session_rows.h"
 
 #include "profile/part.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 
 json_t *environment_names(int64_t environment)
 {

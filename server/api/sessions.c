@@ -5,7 +5,7 @@
 #include "server/api/session_rows.h"
 
 #include "base/digest.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 
 #include <string.h>
 

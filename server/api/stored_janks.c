@@ -3,7 +3,7 @@
 #include "base/digest.h"
 #include "profile/hardware.h"
 #include "profile/view.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 
 #define HASH_BYTES 16
 

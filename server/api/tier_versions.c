@@ -6,7 +6,7 @@
 
 #include "server/http/context.h"
 #include "server/jobs/schedule.h"
-#include "server/jobs/tier_place.h"
+#include "server/jobs/tiers/tier_place.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "server/api/tiers_arg.h"
 
 #include "server/jobs/schedule.h"
-#include "server/jobs/tier_name.h"
+#include "server/jobs/tiers/tier_name.h"
 
 #include <math.h>
 #include <string.h>

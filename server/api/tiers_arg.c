@@ -1,7 +1,7 @@
 #include "server/api/tiers_arg.h"
 
 #include "server/api/args.h"
-#include "server/jobs/tier_name.h"
+#include "server/jobs/tiers/tier_name.h"
 
 struct count_row {
     int64_t tiers;

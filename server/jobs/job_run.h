@@ -8,7 +8,7 @@
  */
 #pragma once
 #include "server/jobs/queue.h"
-#include "server/jobs/symcache_files.h"
+#include "server/jobs/symbols/symcache_files.h"
 #include "server/jobs/worker.h"
 
 #include <stdatomic.h>

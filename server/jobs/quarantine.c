@@ -1,6 +1,6 @@
 #include "server/jobs/quarantine.h"
 
-#include "server/jobs/row_values.h"
+#include "server/jobs/sessions/row_values.h"
 
 bool quarantine_set(struct db *db, int64_t app, const char *source, const unsigned char ref[16],
                     int64_t day, const char *const *all, size_t n_all, const struct refusal *now,

@@ -11,7 +11,7 @@
 #pragma once
 #include "base/err.h"
 #include "server/db/partition.h"
-#include "server/jobs/symcache_files.h"
+#include "server/jobs/symbols/symcache_files.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  *   report_bench SESSIONS…
  * Exit status 1 if more rows are read for more sessions.
  */
-#include "server/jobs/report_doc.h"
+#include "server/jobs/reports/report_doc.h"
 #include "support/pg.h"
 #include "support/rollup_fill.h"
 

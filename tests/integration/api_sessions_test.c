@@ -1,7 +1,7 @@
 #include "support/api.h"
 
 #include "base/base64url.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

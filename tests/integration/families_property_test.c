@@ -6,7 +6,7 @@
  * counts of families are the sums over their stacks.
  */
 #include "server/db/db.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 #include "stacks/distinct.h"
 #include "support/job_fixture.h"
 #include "support/pg.h"

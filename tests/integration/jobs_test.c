@@ -1,5 +1,5 @@
 #include "server/jobs/job_run.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 #include "support/job_fixture.h"
 #include "support/pg.h"
 #include "support/session_builder.h"

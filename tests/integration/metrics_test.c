@@ -6,7 +6,7 @@
  */
 #include "base/digest.h"
 #include "profile/contribution.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 #include "stats/expectation.h"
 #include "stats/rate.h"
 #include "support/job_fixture.h"

@@ -5,7 +5,7 @@
  */
 #include "base/digest.h"
 #include "profile/contribution.h"
-#include "server/jobs/session_load.h"
+#include "server/jobs/sessions/session_load.h"
 #include "support/job_fixture.h"
 #include "support/pg.h"
 #include "support/session_builder.h"

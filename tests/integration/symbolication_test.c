@@ -1,7 +1,7 @@
 /* Symbols on the server, from the upload to the frames of a jank. */
 #include "base/digest.h"
 #include "server/db/db.h"
-#include "server/jobs/index_child.h"
+#include "server/jobs/symbols/index_child.h"
 #include "server/jobs/worker.h"
 #include "src/clock.h"
 #include "src/control/context.h"

@@ -2,7 +2,7 @@
  * in them comes from others. */
 #include "server/cli/csv.c"
 
-#include "server/jobs/report_doc.h"
+#include "server/jobs/reports/report_doc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

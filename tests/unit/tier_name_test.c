@@ -1,4 +1,4 @@
-#include "server/jobs/tier_name.h"
+#include "server/jobs/tiers/tier_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

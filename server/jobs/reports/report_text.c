@@ -1,0 +1,282 @@
+/* A report's document as CSV and as a page. Names in it come from phones: each is escaped. */
+#include "server/jobs/reports/report_doc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
+/* CSV ------------------------------------------------------------------------------------------ */
+
+/* What a spreadsheet would take for a formula; wide forms of the signs count where Japanese is set.
+ */
+static bool is_formula(const char *text)
+{
+    return (*text && strchr("=+-@\t\r\n", *text)) ||
+           (strncmp(text, "\xef\xbc", 2) == 0 && text[2] && strchr("\x8b\x8d\x9d\xa0", text[2]));
+}
+
+/* Quoted; a formula begins with an apostrophe, so that it is shown as text. */
+static void csv_text(struct buf *out, const char *text)
+{
+    buf_byte(out, '"');
+    if (is_formula(text))
+        buf_byte(out, '\'');
+    for (; *text; text++) {
+        if (*text == '"')
+            buf_byte(out, '"');
+        buf_byte(out, (uint8_t)*text);
+    }
+    buf_byte(out, '"');
+}
+
+static void csv_value(struct buf *out, const json_t *v)
+{
+    buf_byte(out, ',');
+    if (json_is_integer(v))
+        buf_printf(out, "%lld", (long long)json_integer_value(v));
+    else if (json_is_real(v))
+        buf_printf(out, "%.9g", json_real_value(v));
+    else if (json_is_boolean(v))
+        buf_text(out, json_is_true(v) ? "true" : "false");
+    else if (json_is_string(v))
+        csv_text(out, json_string_value(v));
+}
+
+void report_csv(const json_t *doc, struct buf *out)
+{
+    static const char *const column[] = {"n",   "value", "baseline_n", "baseline", "change",
+                                         "low", "high",  "mix",        "basis",    "same_time"};
+    size_t i, m;
+    const json_t *slice, *metric;
+
+    buf_text(out, "tier,scene,installs,metric,unit");
+    for (size_t c = 0; c < sizeof column / sizeof *column; c++)
+        buf_printf(out, ",%s", column[c]);
+    buf_text(out, "\r\n");
+    json_array_foreach(json_object_get(doc, "slices"), i, slice)
+    {
+        json_array_foreach(json_object_get(doc, "metrics"), m, metric)
+        {
+            const json_t *figure =
+                json_object_get(json_object_get(slice, "figures"), text_of(metric, "name"));
+
+            if (!figure)
+                continue;
+            csv_text(out, text_of(slice, "tier_name"));
+            csv_value(out, json_object_get(slice, "scene"));
+            csv_value(out, json_object_get(slice, "installs"));
+            csv_value(out, json_object_get(metric, "name"));
+            csv_value(out, json_object_get(metric, "unit"));
+            for (size_t c = 0; c < sizeof column / sizeof *column; c++)
+                csv_value(out, json_object_get(figure, column[c]));
+            buf_text(out, "\r\n");
+        }
+    }
+}
+
+/* Page ----------------------------------------------------------------------------------------- */
+
+static const char style[] =
+    ":root{color-scheme:light dark}"
+    "body{font:15px/1.45 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
+    "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}"
+    "table{border-collapse:collapse;width:100%}caption{text-align:left;padding:.3rem 0}"
+    "th,td{padding:.3rem .6rem;border-bottom:1px solid #8884;text-align:right;"
+    "font-variant-numeric:tabular-nums}"
+    "th:first-child{text-align:left}thead th{border-bottom:2px solid #8888}"
+    ".worse{color:#b3261e;font-weight:600}.better{color:#1b6e3c;font-weight:600}"
+    ".few{opacity:.55}small{display:block;opacity:.75}"
+    "@media(prefers-color-scheme:dark){.worse{color:#ffb4ab}.better{color:#7bd99a}}"
+    "@media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}"
+    "tr{break-inside:avoid}}";
+
+static void html_text(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '<':
+            buf_text(out, "&lt;");
+            break;
+        case '>':
+            buf_text(out, "&gt;");
+            break;
+        case '&':
+            buf_text(out, "&amp;");
+            break;
+        case '"':
+            buf_text(out, "&quot;");
+            break;
+        default:
+            buf_byte(out, (uint8_t)*text);
+        }
+}
+
+static double real(const json_t *object, const char *name)
+{
+    const json_t *v = json_object_get(object, name);
+
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* A figure, its change with interval, and how much stands behind it. */
+static void html_figure(struct buf *out, const json_t *figure)
+{
+    double value = real(figure, "value"), change = real(figure, "change");
+    double low = real(figure, "low"), high = real(figure, "high");
+    const char *class = low > 0 ? "worse" : high < 0 ? "better" : "";
+
+    if (!figure || isnan(value)) {
+        buf_text(out, "<td class=few>–</td>");
+        return;
+    }
+    buf_printf(out, "<td%s>%.4g", isnan(change) ? " class=few" : "", value);
+    if (!isnan(change))
+        buf_printf(out, " <span class=\"%s\">%+.1f %%</span><small>%+.1f … %+.1f %%</small>", class,
+                   100 * change, 100 * low, 100 * high);
+    buf_printf(out, "<small>n = %lld</small></td>",
+               (long long)json_integer_value(json_object_get(figure, "n")));
+}
+
+static void html_build(struct buf *out, const json_t *build)
+{
+    html_text(out, text_of(build, "version_name"));
+    buf_printf(out, " (%lld)",
+               (long long)json_integer_value(json_object_get(build, "version_code")));
+}
+
+static const json_t *find_slice(const json_t *doc, const char *scene, const char *tier)
+{
+    size_t i;
+    const json_t *slice;
+
+    json_array_foreach(json_object_get(doc, "slices"), i, slice)
+    {
+        if (strcmp(text_of(slice, "scene"), scene) == 0 &&
+            strcmp(text_of(slice, "tier_name"), tier) == 0)
+            return slice;
+    }
+    return NULL;
+}
+
+#define COLUMNS_MAX 11
+
+/* The tiers that occur, the fastest first, all together last. */
+static size_t columns(const json_t *doc, const char *name[COLUMNS_MAX])
+{
+    size_t i, n = 0;
+    const json_t *slice, *tier;
+
+    json_array_foreach(json_object_get(doc, "tiers"), i, tier)
+    {
+        if (n < COLUMNS_MAX - 2)
+            name[n++] = text_of(tier, "name");
+    }
+    json_array_foreach(json_object_get(doc, "slices"), i, slice)
+    {
+        if (strcmp(text_of(slice, "tier_name"), "untiered") == 0) {
+            name[n++] = "untiered";
+            break;
+        }
+    }
+    name[n++] = "all";
+    return n;
+}
+
+static void html_head_row(struct buf *out, const char *first, const char **tier, size_t n)
+{
+    buf_printf(out, "<thead><tr><th scope=col>%s</th>", first);
+    for (size_t c = 0; c < n; c++) {
+        buf_text(out, "<th scope=col>");
+        html_text(out, tier[c]);
+        buf_text(out, "</th>");
+    }
+    buf_text(out, "</tr></thead><tbody>");
+}
+
+static void html_whole(struct buf *out, const json_t *doc, const char **tier, size_t n)
+{
+    size_t m;
+    const json_t *metric;
+
+    buf_text(out, "<h2>Whole sessions</h2><table>");
+    html_head_row(out, "metric", tier, n);
+    json_array_foreach(json_object_get(doc, "metrics"), m, metric)
+    {
+        const char *name = text_of(metric, "name");
+
+        if (!json_object_get(json_object_get(find_slice(doc, "", "all"), "figures"), name))
+            continue;
+        buf_text(out, "<tr><th scope=row>");
+        html_text(out, name);
+        buf_text(out, "<small>");
+        html_text(out, text_of(metric, "unit"));
+        buf_text(out, "</small></th>");
+        for (size_t c = 0; c < n; c++)
+            html_figure(out, json_object_get(
+                                 json_object_get(find_slice(doc, "", tier[c]), "figures"), name));
+        buf_text(out, "</tr>");
+    }
+    buf_text(out, "</tbody></table>");
+}
+
+static void html_scenes(struct buf *out, const json_t *doc, const char *metric, const char *title,
+                        const char **tier, size_t n)
+{
+    size_t i;
+    const json_t *slice;
+
+    buf_printf(out, "<h2>%s by scene</h2><table>", title);
+    html_head_row(out, "scene", tier, n);
+    json_array_foreach(json_object_get(doc, "slices"), i, slice)
+    {
+        const char *scene = text_of(slice, "scene");
+
+        if (!*scene || strcmp(text_of(slice, "tier_name"), "all") != 0)
+            continue;
+        buf_text(out, "<tr><th scope=row>");
+        html_text(out, scene);
+        buf_text(out, "</th>");
+        for (size_t c = 0; c < n; c++)
+            html_figure(out,
+                        json_object_get(json_object_get(find_slice(doc, scene, tier[c]), "figures"),
+                                        metric));
+        buf_text(out, "</tr>");
+    }
+    buf_text(out, "</tbody></table>");
+}
+
+void report_html(const json_t *doc, struct buf *out)
+{
+    const json_t *base = json_object_get(doc, "baseline");
+    const char *tier[COLUMNS_MAX];
+    size_t n = columns(doc, tier);
+
+    buf_printf(out, "<!doctype html><html lang=en><head><meta charset=utf-8>"
+                    "<meta name=viewport content=\"width=device-width\"><title>Framewatch: ");
+    html_build(out, json_object_get(doc, "build"));
+    buf_printf(out, "</title><style>%s</style></head><body><h1>", style);
+    html_build(out, json_object_get(doc, "build"));
+    if (json_is_object(base)) {
+        buf_text(out, " against ");
+        html_build(out, base);
+    }
+    buf_text(out, "</h1><p>");
+    html_text(out, text_of(json_object_get(doc, "build"), "platform"));
+    buf_text(out, ", made ");
+    html_text(out, text_of(doc, "made_at"));
+    buf_text(out, ". Frame times are means over sessions, each session counted once. A change has "
+                  "the mix of devices and players taken out; its interval holds at every look, 95 "
+                  "% together. Grey: too few sessions to compare.</p>");
+    html_whole(out, doc, tier, n);
+    html_scenes(out, doc, "p90", "P90 frame time, ms,", tier, n);
+    html_scenes(out, doc, "janks", "Janks per 10 min", tier, n);
+    html_scenes(out, doc, "jank_ms", "Jank time, ms per min,", tier, n);
+    buf_text(out, "</body></html>\n");
+}
