@@ -1,4 +1,4 @@
-#include "server/jobs/rollups/rollup.h"
+#include "server/jobs/rollups/rollup_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +289,7 @@ static bool add_model(struct db *db, int64_t shard, const struct rollup_key *key
 bool rollup_apply(struct db *db, int64_t shard, const struct rollup_move *moves, size_t n,
                   struct arena *mem, struct err *err)
 {
+    struct rollup_installs installs;
     struct change c;
 
     if (!find_changes(moves, n, mem, &c, err) || !add_frames(db, shard, &c, mem, err))
@@ -297,5 +298,7 @@ bool rollup_apply(struct db *db, int64_t shard, const struct rollup_move *moves,
     for (size_t i = 0; i < c.n_models; i++)
         if (!add_model(db, shard, c.models[i].key, c.models[i].delta, err))
             return false;
-    return rollup_metrics_apply(db, shard, moves, n, mem, err);
+    return rollup_installs_apply(db, shard, moves, n, mem, &installs, err) &&
+           rollup_metrics_apply(db, shard, moves, n, &installs, mem, err) &&
+           rollup_cells_apply(db, shard, moves, n, mem, err);
 }

@@ -24,7 +24,3 @@ struct rollup_move {
  * change at all writes nothing. */
 bool rollup_apply(struct db *db, int64_t shard, const struct rollup_move *moves, size_t n,
                   struct arena *mem, struct err *err) MUST_CHECK;
-
-/* The last three tables of it; called by rollup_apply(). */
-bool rollup_metrics_apply(struct db *db, int64_t shard, const struct rollup_move *moves, size_t n,
-                          struct arena *mem, struct err *err) MUST_CHECK;
