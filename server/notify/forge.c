@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+static const struct forge *forge_of(const struct sending *s)
+{
+    return s->channel->kind == CHANNEL_GITHUB ? &github_forge : &gitlab_forge;
+}
+
 static const char *issues_url(struct sending *s, const struct forge *f)
 {
     return send_printf(s, "%s/issues", f->project(s));
@@ -13,8 +18,9 @@ static const char *issue_url(struct sending *s, const struct forge *f, const cha
     return send_printf(s, "%s/issues/%s%s", f->project(s), tracker_escape(s, id), more);
 }
 
-bool forge_probe(struct sending *s, const struct forge *f, struct outcome *out)
+bool forge_probe(struct sending *s, struct outcome *out)
 {
+    const struct forge *f = forge_of(s);
     struct tracker_call c = f->call(s, "GET", f->project(s), NULL);
 
     return tracker_send(s, &c, NULL, out);
@@ -108,17 +114,20 @@ static bool list_recent(struct sending *s, const struct forge *f, const char *ma
     return true;
 }
 
-bool forge_find(struct sending *s, const struct forge *f, const char *marker, int64_t since_us,
-                struct ticket_seen *seen, bool *found, struct outcome *out)
+bool forge_find(struct sending *s, const char *marker, int64_t since_us, struct ticket_seen *seen,
+                bool *found, struct outcome *out)
 {
+    const struct forge *f = forge_of(s);
+
     *found = false;
     return search(s, f, marker, seen, found, out) &&
            (*found || !since_us || list_recent(s, f, marker, since_us, seen, found, out));
 }
 
-bool forge_has_comment(struct sending *s, const struct forge *f, const char *id,
-                       const char *comment_marker, int64_t since_us, bool *has, struct outcome *out)
+bool forge_has_comment(struct sending *s, const char *id, const char *comment_marker,
+                       int64_t since_us, bool *has, struct outcome *out)
 {
+    const struct forge *f = forge_of(s);
     const char *since = send_time(s, since_us - TRACKER_CLOCK_SLACK_US);
     bool last = false;
 
@@ -148,42 +157,63 @@ static bool ask_issue(struct sending *s, const struct forge *f, const struct tra
     return ok;
 }
 
-bool forge_look(struct sending *s, const struct forge *f, const char *id, struct ticket_seen *seen,
-                bool *gone, struct outcome *out)
+bool forge_look(struct sending *s, const char *id, struct ticket_seen *seen, bool *gone,
+                struct outcome *out)
 {
+    const struct forge *f = forge_of(s);
     struct tracker_call c = f->call(s, "GET", issue_url(s, f, id, ""), NULL);
 
     *gone = false;
     if (ask_issue(s, f, &c, seen, out))
         return true;
     /* 404: deleted, or the repository is out of reach */
-    *gone =
-        (f->tells_deleted && out->status == 410) || (out->status == 404 && forge_probe(s, f, out));
+    *gone = (f->tells_deleted && out->status == 410) || (out->status == 404 && forge_probe(s, out));
     return *gone;
 }
 
-bool forge_create(struct sending *s, const struct forge *f, json_t *tree, struct ticket_seen *seen,
-                  struct outcome *out)
+static void put_text(struct sending *s, const struct forge *f, const struct ticket_text *t,
+                     json_t *tree)
 {
+    json_object_set_new(tree, "title", json_string(t->title));
+    json_object_set_new(tree, f->body, json_string(tracker_body(s, t, f->form, f->body_max)));
+}
+
+bool forge_create(struct sending *s, const struct ticket_text *t, json_t *tree,
+                  struct ticket_seen *seen, struct outcome *out)
+{
+    const struct forge *f = forge_of(s);
     struct tracker_call c = f->call(s, "POST", issues_url(s, f), tree);
 
+    put_text(s, f, t, tree);
     return ask_issue(s, f, &c, seen, out);
 }
 
-bool forge_change(struct sending *s, const struct forge *f, const char *id, json_t *tree,
-                  struct outcome *out)
+bool forge_change(struct sending *s, const char *id, json_t *tree, struct outcome *out)
 {
+    const struct forge *f = forge_of(s);
     struct tracker_call c = f->call(s, f->change, issue_url(s, f, id, ""), tree);
 
     return tracker_send(s, &c, NULL, out);
 }
 
-bool forge_comment(struct sending *s, const struct forge *f, const char *id, const char *markdown,
-                   struct outcome *out)
+bool forge_update(struct sending *s, const char *id, const struct ticket_text *t,
+                  struct outcome *out)
 {
+    json_t *tree = json_object();
+
+    put_text(s, forge_of(s), t, tree);
+    return forge_change(s, id, tree, out);
+}
+
+bool forge_comment(struct sending *s, const char *id, const struct ticket_text *t,
+                   const char *markdown, const char *comment_marker, struct outcome *out)
+{
+    const struct forge *f = forge_of(s);
     struct tracker_call c =
         f->call(s, "POST", issue_url(s, f, id, f->comments),
                 json_pack("{s:s}", "body", tracker_form(s, markdown, f->form, f->body_max)));
 
+    (void)t;
+    (void)comment_marker;
     return tracker_send(s, &c, NULL, out);
 }

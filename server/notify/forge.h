@@ -1,7 +1,8 @@
 /*
  * forge: what GitHub and GitLab have in common: issues of a repository that carry a marker in their
  * text, comments below them, lists by pages. A driver says in a table how its service calls things;
- * the functions of struct tracker that are the same for both stand here.
+ * the functions of struct tracker that are the same for both stand here, and take the table of the
+ * channel's kind.
  */
 #pragma once
 #include "server/notify/tracker.h"
@@ -32,19 +33,22 @@ struct forge {
     struct forge_list recent, notes; /* issues; comments of one */
 };
 
-bool forge_probe(struct sending *s, const struct forge *f, struct outcome *out);
-bool forge_find(struct sending *s, const struct forge *f, const char *marker, int64_t since_us,
-                struct ticket_seen *seen, bool *found, struct outcome *out);
-bool forge_look(struct sending *s, const struct forge *f, const char *id, struct ticket_seen *seen,
-                bool *gone, struct outcome *out);
-bool forge_comment(struct sending *s, const struct forge *f, const char *id, const char *markdown,
-                   struct outcome *out);
-bool forge_has_comment(struct sending *s, const struct forge *f, const char *id,
-                       const char *comment_marker, int64_t since_us, bool *has,
-                       struct outcome *out);
+extern const struct forge github_forge, gitlab_forge;
 
-/* A new issue as `tree` says; takes the tree, as the next one does. */
-bool forge_create(struct sending *s, const struct forge *f, json_t *tree, struct ticket_seen *seen,
+bool forge_probe(struct sending *s, struct outcome *out);
+bool forge_find(struct sending *s, const char *marker, int64_t since_us, struct ticket_seen *seen,
+                bool *found, struct outcome *out);
+bool forge_look(struct sending *s, const char *id, struct ticket_seen *seen, bool *gone,
+                struct outcome *out);
+bool forge_update(struct sending *s, const char *id, const struct ticket_text *t,
                   struct outcome *out);
-bool forge_change(struct sending *s, const struct forge *f, const char *id, json_t *tree,
-                  struct outcome *out);
+bool forge_comment(struct sending *s, const char *id, const struct ticket_text *t,
+                   const char *markdown, const char *comment_marker, struct outcome *out);
+bool forge_has_comment(struct sending *s, const char *id, const char *comment_marker,
+                       int64_t since_us, bool *has, struct outcome *out);
+
+/* A new issue with the title and text, and what else `tree` says; takes the tree, as the next one
+ * does. */
+bool forge_create(struct sending *s, const struct ticket_text *t, json_t *tree,
+                  struct ticket_seen *seen, struct outcome *out);
+bool forge_change(struct sending *s, const char *id, json_t *tree, struct outcome *out);

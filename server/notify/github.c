@@ -47,21 +47,21 @@ static const char *notes_url(struct sending *s, const char *issue, const char *s
                        tracker_escape(s, since), page);
 }
 
-static const struct forge github = {.call = call,
-                                    .project = repository,
-                                    .id = "number",
-                                    .url = "html_url",
-                                    .body = "body",
-                                    .said = "the issue's number and state",
-                                    .change = "PATCH",
-                                    .comments = "/comments",
-                                    .form = FORM_MARKDOWN,
-                                    .body_max = BODY_MAX,
-                                    .tells_deleted = true,
-                                    .search = search_url,
-                                    .found = "items",
-                                    .recent = {recent_url, false},
-                                    .notes = {notes_url, true}};
+const struct forge github_forge = {.call = call,
+                                   .project = repository,
+                                   .id = "number",
+                                   .url = "html_url",
+                                   .body = "body",
+                                   .said = "the issue's number and state",
+                                   .change = "PATCH",
+                                   .comments = "/comments",
+                                   .form = FORM_MARKDOWN,
+                                   .body_max = BODY_MAX,
+                                   .tells_deleted = true,
+                                   .search = search_url,
+                                   .found = "items",
+                                   .recent = {recent_url, false},
+                                   .notes = {notes_url, true}};
 
 static json_t *assignees(const struct ticket_text *t)
 {
@@ -71,20 +71,8 @@ static json_t *assignees(const struct ticket_text *t)
 static bool create(struct sending *s, const struct ticket_text *t, struct ticket_seen *seen,
                    struct outcome *out)
 {
-    return forge_create(s, &github,
-                        json_pack("{s:s, s:s, s:O, s:o}", "title", t->title, "body",
-                                  tracker_body(s, t, FORM_MARKDOWN, BODY_MAX), "labels", t->labels,
-                                  "assignees", assignees(t)),
-                        seen, out);
-}
-
-static bool update(struct sending *s, const char *id, const struct ticket_text *t,
-                   struct outcome *out)
-{
-    return forge_change(s, &github, id,
-                        json_pack("{s:s, s:s}", "title", t->title, "body",
-                                  tracker_body(s, t, FORM_MARKDOWN, BODY_MAX)),
-                        out);
+    return forge_create(
+        s, t, json_pack("{s:O, s:o}", "labels", t->labels, "assignees", assignees(t)), seen, out);
 }
 
 static bool reopen(struct sending *s, const char *id, const struct ticket_text *t,
@@ -94,45 +82,14 @@ static bool reopen(struct sending *s, const char *id, const struct ticket_text *
 
     if (t->assignee)
         json_object_set_new(tree, "assignees", assignees(t));
-    return forge_change(s, &github, id, tree, out);
+    return forge_change(s, id, tree, out);
 }
 
-static bool probe(struct sending *s, struct outcome *out)
-{
-    return forge_probe(s, &github, out);
-}
-
-static bool find_issue(struct sending *s, const char *marker, int64_t since_us,
-                       struct ticket_seen *seen, bool *found, struct outcome *out)
-{
-    return forge_find(s, &github, marker, since_us, seen, found, out);
-}
-
-static bool look(struct sending *s, const char *id, struct ticket_seen *seen, bool *gone,
-                 struct outcome *out)
-{
-    return forge_look(s, &github, id, seen, gone, out);
-}
-
-static bool comment(struct sending *s, const char *id, const struct ticket_text *t,
-                    const char *markdown, const char *comment_marker, struct outcome *out)
-{
-    (void)t;
-    (void)comment_marker;
-    return forge_comment(s, &github, id, markdown, out);
-}
-
-static bool has_comment(struct sending *s, const char *id, const char *comment_marker,
-                        int64_t since_us, bool *has, struct outcome *out)
-{
-    return forge_has_comment(s, &github, id, comment_marker, since_us, has, out);
-}
-
-const struct tracker github_tracker = {.probe = probe,
-                                       .find = find_issue,
+const struct tracker github_tracker = {.probe = forge_probe,
+                                       .find = forge_find,
                                        .create = create,
-                                       .look = look,
-                                       .update = update,
+                                       .look = forge_look,
+                                       .update = forge_update,
                                        .reopen = reopen,
-                                       .comment = comment,
-                                       .has_comment = has_comment};
+                                       .comment = forge_comment,
+                                       .has_comment = forge_has_comment};

@@ -44,19 +44,19 @@ static const char *notes_url(struct sending *s, const char *issue, const char *s
                        page);
 }
 
-static const struct forge gitlab = {.call = call,
-                                    .project = project,
-                                    .id = "iid",
-                                    .url = "web_url",
-                                    .body = "description",
-                                    .said = "the issue's iid and state",
-                                    .change = "PUT",
-                                    .comments = "/notes",
-                                    .form = FORM_GITLAB,
-                                    .body_max = BODY_MAX,
-                                    .search = search_url,
-                                    .recent = {recent_url, true},
-                                    .notes = {notes_url, false}};
+const struct forge gitlab_forge = {.call = call,
+                                   .project = project,
+                                   .id = "iid",
+                                   .url = "web_url",
+                                   .body = "description",
+                                   .said = "the issue's iid and state",
+                                   .change = "PUT",
+                                   .comments = "/notes",
+                                   .form = FORM_GITLAB,
+                                   .body_max = BODY_MAX,
+                                   .search = search_url,
+                                   .recent = {recent_url, true},
+                                   .notes = {notes_url, false}};
 
 /* The number of a user; nobody by that name leaves the issue to nobody. */
 static bool find_user(struct sending *s, const char *name, json_int_t *id, struct outcome *out)
@@ -103,25 +103,14 @@ static const char *joined(struct sending *s, const json_t *labels)
 static bool create(struct sending *s, const struct ticket_text *t, struct ticket_seen *seen,
                    struct outcome *out)
 {
-    json_t *tree =
-        json_pack("{s:s, s:s, s:s, s:b}", "title", t->title, "description",
-                  tracker_body(s, t, FORM_GITLAB, BODY_MAX), "labels", joined(s, t->labels),
-                  "confidential", channel_flag(s->channel, "confidential"));
+    json_t *tree = json_pack("{s:s, s:b}", "labels", joined(s, t->labels), "confidential",
+                             channel_flag(s->channel, "confidential"));
 
     if (!set_assignee(s, t, tree, out)) {
         json_decref(tree);
         return false;
     }
-    return forge_create(s, &gitlab, tree, seen, out);
-}
-
-static bool update(struct sending *s, const char *id, const struct ticket_text *t,
-                   struct outcome *out)
-{
-    return forge_change(s, &gitlab, id,
-                        json_pack("{s:s, s:s}", "title", t->title, "description",
-                                  tracker_body(s, t, FORM_GITLAB, BODY_MAX)),
-                        out);
+    return forge_create(s, t, tree, seen, out);
 }
 
 static bool reopen(struct sending *s, const char *id, const struct ticket_text *t,
@@ -133,45 +122,14 @@ static bool reopen(struct sending *s, const char *id, const struct ticket_text *
         json_decref(tree);
         return false;
     }
-    return forge_change(s, &gitlab, id, tree, out);
+    return forge_change(s, id, tree, out);
 }
 
-static bool probe(struct sending *s, struct outcome *out)
-{
-    return forge_probe(s, &gitlab, out);
-}
-
-static bool find_issue(struct sending *s, const char *marker, int64_t since_us,
-                       struct ticket_seen *seen, bool *found, struct outcome *out)
-{
-    return forge_find(s, &gitlab, marker, since_us, seen, found, out);
-}
-
-static bool look(struct sending *s, const char *id, struct ticket_seen *seen, bool *gone,
-                 struct outcome *out)
-{
-    return forge_look(s, &gitlab, id, seen, gone, out);
-}
-
-static bool comment(struct sending *s, const char *id, const struct ticket_text *t,
-                    const char *markdown, const char *comment_marker, struct outcome *out)
-{
-    (void)t;
-    (void)comment_marker;
-    return forge_comment(s, &gitlab, id, markdown, out);
-}
-
-static bool has_comment(struct sending *s, const char *id, const char *comment_marker,
-                        int64_t since_us, bool *has, struct outcome *out)
-{
-    return forge_has_comment(s, &gitlab, id, comment_marker, since_us, has, out);
-}
-
-const struct tracker gitlab_tracker = {.probe = probe,
-                                       .find = find_issue,
+const struct tracker gitlab_tracker = {.probe = forge_probe,
+                                       .find = forge_find,
                                        .create = create,
-                                       .look = look,
-                                       .update = update,
+                                       .look = forge_look,
+                                       .update = forge_update,
                                        .reopen = reopen,
-                                       .comment = comment,
-                                       .has_comment = has_comment};
+                                       .comment = forge_comment,
+                                       .has_comment = forge_has_comment};

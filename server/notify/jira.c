@@ -60,6 +60,20 @@ static bool read_issue(struct sending *s, const json_t *issue, struct ticket_see
     return *id ? true : tracker_odd(out, "the issue's key");
 }
 
+/* Sends and reads the issue that comes back. */
+static bool ask_issue(struct sending *s, const struct tracker_call *c, struct ticket_seen *seen,
+                      struct outcome *out)
+{
+    json_t *issue;
+    bool ok;
+
+    if (!tracker_send(s, c, &issue, out))
+        return false;
+    ok = read_issue(s, issue, seen, out);
+    json_decref(issue);
+    return ok;
+}
+
 /* The marker is a label: exact, and people's edits of the text do not lose it. */
 static bool find_issue(struct sending *s, const char *marker, int64_t since_us,
                        struct ticket_seen *seen, bool *found, struct outcome *out)
@@ -119,9 +133,8 @@ static json_t *text_fields(struct sending *s, const struct ticket_text *t)
 static bool create(struct sending *s, const struct ticket_text *t, struct ticket_seen *seen,
                    struct outcome *out)
 {
-    json_t *fields = text_fields(s, t), *issue;
+    json_t *fields = text_fields(s, t);
     struct tracker_call c;
-    bool ok;
 
     json_object_set_new(fields, "project", json_pack("{s:s}", "key", project(s)));
     json_object_set_new(
@@ -131,11 +144,7 @@ static bool create(struct sending *s, const struct ticket_text *t, struct ticket
     if (t->assignee)
         json_object_set_new(fields, "assignee", assignee(s, t->assignee));
     c = call(s, "POST", "issue", json_pack("{s:o}", "fields", fields));
-    if (!tracker_send(s, &c, &issue, out))
-        return false;
-    ok = read_issue(s, issue, seen, out);
-    json_decref(issue);
-    return ok;
+    return ask_issue(s, &c, seen, out);
 }
 
 static const char *issue_path(struct sending *s, const char *id, const char *more)
@@ -147,17 +156,12 @@ static bool look(struct sending *s, const char *id, struct ticket_seen *seen, bo
                  struct outcome *out)
 {
     struct tracker_call c = call(s, "GET", issue_path(s, id, "?fields=status,description"), NULL);
-    json_t *issue;
-    bool ok;
 
     *gone = false;
-    if (!tracker_send(s, &c, &issue, out)) {
-        *gone = out->status == 404 && probe(s, out);
-        return *gone;
-    }
-    ok = read_issue(s, issue, seen, out);
-    json_decref(issue);
-    return ok;
+    if (ask_issue(s, &c, seen, out))
+        return true;
+    *gone = out->status == 404 && probe(s, out);
+    return *gone;
 }
 
 static bool put(struct sending *s, const char *id, json_t *fields, struct outcome *out)
