@@ -2,7 +2,7 @@
 #include "server/api/args.h"
 #include "server/api/body.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 #include "server/api/tiers_arg.h"
 
 #include "profile/metric.h"
@@ -60,13 +60,13 @@ bool alert_list(struct req *r, struct err *err)
     static const char *const states[] = {"live",     "open",     "updated", "acknowledged",
                                          "silenced", "resolved", NULL};
     struct db_arg state, build, scene, metric;
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     bool one_tier, watch;
     int64_t tier = 0, tiers;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !arg_choice(r, "state", states, &state, err) ||
+    if (!list_page_read(r, names, &p, err) || !arg_choice(r, "state", states, &state, err) ||
         !arg_i64(r, "build", 1, INT32_MAX, &build, err) ||
         !arg_tier(r, "tier", &one_tier, &tier, err) || !arg_scene(r, "scene", &scene, err) ||
         !arg_text(r, "metric", 64, &metric, err) ||
@@ -82,7 +82,7 @@ bool alert_list(struct req *r, struct err *err)
     json_t *items = json_array();
 
     if (shown < rows.n)
-        next = page_next(r, &p, row[shown - 1].id, NULL);
+        next = list_page_next(r, &p, row[shown - 1].id, NULL);
     for (size_t i = 0; i < shown; i++)
         json_array_append_new(items, alert_json(&row[i], tiers));
     return reply_json(r, 200, json_pack("{s:o, s:s?}", "items", items, "next", next), err);

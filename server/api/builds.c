@@ -2,7 +2,7 @@
 #include "server/api/args.h"
 #include "server/api/body.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include <string.h>
 
@@ -41,11 +41,12 @@ bool build_list(struct req *r, struct err *err)
     static const char *const names[] = {
         "platform", "version", "version_code", "registered", "limit", "cursor", NULL};
     struct db_arg platform, version, code, registered;
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !arg_choice(r, "platform", platforms, &platform, err) ||
+    if (!list_page_read(r, names, &p, err) ||
+        !arg_choice(r, "platform", platforms, &platform, err) ||
         !arg_text(r, "version", MAX_NAME, &version, err) ||
         !arg_i64(r, "version_code", 0, INT64_MAX, &code, err) ||
         !arg_bool(r, "registered", &registered, err) ||
@@ -56,7 +57,7 @@ bool build_list(struct req *r, struct err *err)
         return false;
     if (rows.n > (size_t)p.limit) {
         rows.n = (size_t)p.limit;
-        next = page_next(r, &p, ((const struct build_row *)rows.at)[rows.n - 1].id, NULL);
+        next = list_page_next(r, &p, ((const struct build_row *)rows.at)[rows.n - 1].id, NULL);
     }
     return reply_rows(r, 200, &rows, next, err);
 }

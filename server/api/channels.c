@@ -3,7 +3,7 @@
 #include "server/api/body.h"
 #include "server/api/deliveries.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "base/utf8.h"
 #include "server/http/context.h"
@@ -64,16 +64,16 @@ bool channel_list(struct req *r, struct err *err)
 {
     static const char *const names[] = {"limit", "cursor", NULL};
     struct db_rows rows;
-    struct page p;
+    struct list_page p;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) ||
+    if (!list_page_read(r, names, &p, err) ||
         !db_all(r->db, Q_CHANNEL_LIST, DB_ARGS(db_i64(r->who.app), p.key, db_i64(p.limit + 1)),
                 &channel_map, r->mem, &rows, err))
         return false;
     if (rows.n > (size_t)p.limit) {
         rows.n = (size_t)p.limit;
-        next = page_next(r, &p, ((const struct channel_row *)rows.at)[rows.n - 1].id, NULL);
+        next = list_page_next(r, &p, ((const struct channel_row *)rows.at)[rows.n - 1].id, NULL);
     }
     return reply_rows(r, 200, &rows, next, err);
 }

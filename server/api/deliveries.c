@@ -4,7 +4,7 @@
 #include "server/api/args.h"
 #include "server/api/body.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "server/http/context.h"
 #include "server/notify/notify.h"
@@ -42,10 +42,10 @@ bool delivery_list(struct req *r, struct err *err)
     static const char *const kinds[] = {"alert", "report", "ticket", "test", NULL};
     struct db_arg channel, state, kind, subject;
     struct db_rows rows;
-    struct page p;
+    struct list_page p;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !arg_i64(r, "channel", 0, INT64_MAX, &channel, err) ||
+    if (!list_page_read(r, names, &p, err) || !arg_i64(r, "channel", 0, INT64_MAX, &channel, err) ||
         !arg_choice(r, "state", states, &state, err) || !arg_choice(r, "kind", kinds, &kind, err) ||
         !arg_text(r, "subject", TICKET_KEY_MAX, &subject, err) ||
         !db_all(
@@ -55,7 +55,7 @@ bool delivery_list(struct req *r, struct err *err)
         return false;
     if (rows.n > (size_t)p.limit) {
         rows.n = (size_t)p.limit;
-        next = page_next(r, &p, ((const struct delivery_row *)rows.at)[rows.n - 1].id, NULL);
+        next = list_page_next(r, &p, ((const struct delivery_row *)rows.at)[rows.n - 1].id, NULL);
     }
     return reply_rows(r, 200, &rows, next, err);
 }

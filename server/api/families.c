@@ -5,7 +5,7 @@
 #include "server/api/family_slice.h"
 #include "server/api/family_why.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "base/digest.h"
 #include "server/jobs/families/family_stack.h"
@@ -93,8 +93,8 @@ struct question {
     struct family_base base;
 };
 
-static bool fetch(struct req *r, const struct question *q, const struct page *p, struct db_arg only,
-                  struct db_rows *out, struct err *err)
+static bool fetch(struct req *r, const struct question *q, const struct list_page *p,
+                  struct db_arg only, struct db_rows *out, struct err *err)
 {
     struct db_arg id = p->id;
 
@@ -127,12 +127,12 @@ bool family_list(struct req *r, struct err *err)
     static const char *const names[] = {FAMILY_SLICE_ARGS, "kind", "class", "owner",  "ignored",
                                         "below_rate",      "sort", "limit", "cursor", NULL};
     struct question q = {0};
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     bool below_rate;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !slice_read(r, &q.slice, err) ||
+    if (!list_page_read(r, names, &p, err) || !slice_read(r, &q.slice, err) ||
         !read_filter(r, &q.filter, err) ||
         !req_query_bool(r, "below_rate", false, &below_rate, err) ||
         !grouping_read(r->db, r->who.app, r->mem, &q.grouping, err) ||
@@ -147,7 +147,7 @@ bool family_list(struct req *r, struct err *err)
     json_t *items = json_array(), *tree = head_json(&q);
 
     if (shown < rows.n)
-        next = page_next(r, &p, row[shown - 1].rank, row[shown - 1].id.at);
+        next = list_page_next(r, &p, row[shown - 1].rank, row[shown - 1].id.at);
     for (size_t i = 0; i < shown; i++)
         json_array_append_new(items, item_json(&row[i], &q.base));
     json_object_set_new(tree, "items", items);
@@ -260,7 +260,7 @@ static bool find_one(struct req *r, struct question *q, const unsigned char *id,
                      struct err *err)
 {
     const struct bytes only = {id, FINGERPRINT_BYTES};
-    const struct page one = {.limit = 1, .key = db_null(), .id = db_null()};
+    const struct list_page one = {.limit = 1, .key = db_null(), .id = db_null()};
     struct db_rows rows;
 
     q->filter = (struct filter){.ignored = db_bool(true), .sort = "sessions"};
@@ -312,11 +312,11 @@ bool family_stacks(struct req *r, struct err *err)
     static const char *const names[] = {"limit", "cursor", NULL};
     unsigned char id[FINGERPRINT_BYTES];
     struct grouping g;
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !family_param(r, 0, id, err) ||
+    if (!list_page_read(r, names, &p, err) || !family_param(r, 0, id, err) ||
         !grouping_read(r->db, r->who.app, r->mem, &g, err) ||
         !db_all(
             r->db, Q_FAMILY_STACKS,
@@ -338,7 +338,7 @@ bool family_stacks(struct req *r, struct err *err)
         json_array_append_new(items, stack_json(&row[i], reason));
     }
     if (shown < rows.n)
-        next = page_next(r, &p, row[shown - 1].events, row[shown - 1].hash.at);
+        next = list_page_next(r, &p, row[shown - 1].events, row[shown - 1].hash.at);
     return reply_json(r, 200, json_pack("{s:o, s:s?}", "items", items, "next", next), err);
 }
 
@@ -383,7 +383,7 @@ bool family_sessions(struct req *r, struct err *err)
 
     if (!req_query_only(r, names, err) || !family_param(r, 0, id, err) ||
         !arg_i64(r, "build", 1, INT32_MAX, &build, err) ||
-        !req_query_i64(r, "limit", (struct range){1, PAGE_MAX, 20}, &limit, err) ||
+        !req_query_i64(r, "limit", (struct range){1, LIST_PAGE_MAX, 20}, &limit, err) ||
         !db_all(r->db, Q_FAMILY_SESSIONS,
                 DB_ARGS(db_i64(r->who.app), db_bytes(id, sizeof id), build, db_i64(limit),
                         db_i64(EXAMPLE_STACKS), db_i64(EXAMPLES_A_STACK)),

@@ -5,7 +5,7 @@
 #include "server/api/body.h"
 #include "server/api/family_slice.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "base/digest.h"
 
@@ -211,11 +211,12 @@ bool family_edit_list(struct req *r, struct err *err)
     const struct edit_row *row;
     struct db_arg family;
     const char *next = NULL;
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     json_t *items;
 
-    if (!page_read(r, names, &p, err) || !arg_hex(r, "family", FINGERPRINT_BYTES, &family, err) ||
+    if (!list_page_read(r, names, &p, err) ||
+        !arg_hex(r, "family", FINGERPRINT_BYTES, &family, err) ||
         !db_all(r->db, Q_FAMILY_EDIT_LIST,
                 DB_ARGS(db_i64(r->who.app), db_null(), p.key, db_i64(p.limit + 1), family),
                 &edit_map, r->mem, &rows, err))
@@ -223,7 +224,7 @@ bool family_edit_list(struct req *r, struct err *err)
     row = rows.at;
     if (rows.n > (size_t)p.limit) {
         rows.n = (size_t)p.limit;
-        next = page_next(r, &p, row[rows.n - 1].id, NULL);
+        next = list_page_next(r, &p, row[rows.n - 1].id, NULL);
     }
     items = json_array();
     for (size_t i = 0; i < rows.n; i++)

@@ -2,7 +2,7 @@
 #include "server/api/args.h"
 #include "server/api/body.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "server/http/context.h"
 
@@ -27,10 +27,10 @@ bool job_list(struct req *r, struct err *err)
     static const char *const states[] = {"dead", "ready", "running", NULL};
     struct db_arg state;
     struct db_rows rows;
-    struct page p;
+    struct list_page p;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !arg_choice(r, "state", states, &state, err))
+    if (!list_page_read(r, names, &p, err) || !arg_choice(r, "state", states, &state, err))
         return false;
     if (state.type == ARG_NULL)
         state = db_text("dead");
@@ -40,7 +40,7 @@ bool job_list(struct req *r, struct err *err)
         return false;
     if (rows.n > (size_t)p.limit) {
         rows.n = (size_t)p.limit;
-        next = page_next(r, &p, ((const struct job_row *)rows.at)[rows.n - 1].id, NULL);
+        next = list_page_next(r, &p, ((const struct job_row *)rows.at)[rows.n - 1].id, NULL);
     }
     return reply_rows(r, 200, &rows, next, err);
 }

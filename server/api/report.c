@@ -2,7 +2,7 @@
  * themselves, as they stood then. */
 #include "server/api/args.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 #include "server/api/tiers_arg.h"
 
 #include "server/jobs/reports/report_doc.h"
@@ -80,11 +80,11 @@ bool report_list(struct req *r, struct err *err)
     static const char *const names[] = {"build", "kind", "limit", "cursor", NULL};
     static const char *const kinds[] = {"comparison", "health", NULL};
     struct db_arg build, kind;
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !arg_i64(r, "build", 1, INT32_MAX, &build, err) ||
+    if (!list_page_read(r, names, &p, err) || !arg_i64(r, "build", 1, INT32_MAX, &build, err) ||
         !arg_choice(r, "kind", kinds, &kind, err) ||
         !db_all(r->db, Q_REPORT_LIST,
                 DB_ARGS(db_i64(r->who.app), build, kind, p.key, db_i64(p.limit + 1)), &report_map,
@@ -92,7 +92,7 @@ bool report_list(struct req *r, struct err *err)
         return false;
     if (rows.n > (size_t)p.limit) {
         rows.n = (size_t)p.limit;
-        next = page_next(r, &p, ((const struct report_row *)rows.at)[rows.n - 1].id, NULL);
+        next = list_page_next(r, &p, ((const struct report_row *)rows.at)[rows.n - 1].id, NULL);
     }
     return reply_rows(r, 200, &rows, next, err);
 }

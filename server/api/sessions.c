@@ -1,7 +1,7 @@
 /* GET /v1/sessions and GET /v1/sessions/{id}: rows of table session. */
 #include "server/api/args.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 #include "server/api/session_rows.h"
 
 #include "base/digest.h"
@@ -191,8 +191,8 @@ static bool read_filter(struct req *r, struct filter *f, struct err *err)
     return true;
 }
 
-static bool fetch(struct req *r, const struct filter *f, const struct page *p, struct db_rows *out,
-                  struct err *err)
+static bool fetch(struct req *r, const struct filter *f, const struct list_page *p,
+                  struct db_rows *out, struct err *err)
 {
     if (!db_begin(r->db, err))
         return false;
@@ -226,10 +226,10 @@ bool session_list(struct req *r, struct err *err)
         "from",  "to",       "has_jank",   "has_crash",    "has_feedback", "flagged", "excluded",
         "state", "install",  "min_p90_ms", "limit",        "cursor",       NULL};
     struct filter f;
-    struct page p;
+    struct list_page p;
     struct db_rows rows = {.map = &list_map};
 
-    if (!page_read(r, names, &p, err) || !read_filter(r, &f, err))
+    if (!list_page_read(r, names, &p, err) || !read_filter(r, &f, err))
         return false;
     if (!f.build.nothing && !f.model.nothing && !fetch(r, &f, &p, &rows, err))
         return false;
@@ -240,7 +240,7 @@ bool session_list(struct req *r, struct err *err)
     json_t *items = json_array();
 
     if (shown < rows.n)
-        next = page_next(r, &p, row[shown - 1].received_us, row[shown - 1].id.at);
+        next = list_page_next(r, &p, row[shown - 1].received_us, row[shown - 1].id.at);
     for (size_t i = 0; i < shown; i++)
         json_array_append_new(items, list_item(&row[i]));
     return reply_json(r, 200, json_pack("{s:o, s:s?}", "items", items, "next", next), err);

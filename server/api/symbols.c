@@ -3,7 +3,7 @@
 #include "server/api/args.h"
 #include "server/api/body.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "base/digest.h"
 #include "server/http/context.h"
@@ -63,11 +63,11 @@ bool symbol_list(struct req *r, struct err *err)
                                         "limit", "cursor",   NULL};
     static const char *const kinds[] = {"native", "mapping", NULL};
     struct db_arg kind, debug_id, arch, build;
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !arg_choice(r, "kind", kinds, &kind, err) ||
+    if (!list_page_read(r, names, &p, err) || !arg_choice(r, "kind", kinds, &kind, err) ||
         !arg_text(r, "debug_id", MAX_ID, &debug_id, err) ||
         !arg_text(r, "arch", MAX_ARCH, &arch, err) ||
         !arg_i64(r, "build", 0, INT32_MAX, &build, err) ||
@@ -81,7 +81,7 @@ bool symbol_list(struct req *r, struct err *err)
 
         rows.n = (size_t)p.limit;
         last = (const struct symbol_row *)rows.at + rows.n - 1;
-        next = page_next(r, &p, last->created_us, last->id.at);
+        next = list_page_next(r, &p, last->created_us, last->id.at);
     }
     return reply_page(r, &rows, "created_us", next, err);
 }
@@ -108,11 +108,11 @@ bool symbol_file_list(struct req *r, struct err *err)
     static const char *const names[] = {"upload", "sha256", "outcome", "limit", "cursor", NULL};
     static const char *const outcomes[] = {"stored", "duplicate", "refused", NULL};
     struct db_arg upload, digest, outcome;
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !arg_hex(r, "upload", 16, &upload, err) ||
+    if (!list_page_read(r, names, &p, err) || !arg_hex(r, "upload", 16, &upload, err) ||
         !arg_hex(r, "sha256", SHA256_BYTES, &digest, err) ||
         !arg_choice(r, "outcome", outcomes, &outcome, err) ||
         !db_all(
@@ -125,7 +125,7 @@ bool symbol_file_list(struct req *r, struct err *err)
 
         rows.n = (size_t)p.limit;
         last = (const struct file_row *)rows.at + rows.n - 1;
-        next = page_next(r, &p, last->received_us, last->upload.at);
+        next = list_page_next(r, &p, last->received_us, last->upload.at);
     }
     return reply_page(r, &rows, "received_us", next, err);
 }

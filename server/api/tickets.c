@@ -1,7 +1,7 @@
 /* GET /v1/tickets: what is kept in bug trackers, and what is known of it there. */
 #include "server/api/args.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "server/notify/notify.h"
 
@@ -39,10 +39,10 @@ bool ticket_list(struct req *r, struct err *err)
     static const char *const states[] = {"wanted", "open", "closed", "gone", NULL};
     struct db_arg state, key;
     struct db_rows rows;
-    struct page p;
+    struct list_page p;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) || !arg_choice(r, "state", states, &state, err) ||
+    if (!list_page_read(r, names, &p, err) || !arg_choice(r, "state", states, &state, err) ||
         !arg_text(r, "key", TICKET_KEY_MAX, &key, err) ||
         !db_all(r->db, Q_TICKET_LIST,
                 DB_ARGS(db_i64(r->who.app), state, key, p.key, db_i64(p.limit + 1)), &ticket_map,
@@ -50,7 +50,7 @@ bool ticket_list(struct req *r, struct err *err)
         return false;
     if (rows.n > (size_t)p.limit) {
         rows.n = (size_t)p.limit;
-        next = page_next(r, &p, ((const struct ticket_row *)rows.at)[rows.n - 1].id, NULL);
+        next = list_page_next(r, &p, ((const struct ticket_row *)rows.at)[rows.n - 1].id, NULL);
     }
     return reply_rows(r, 200, &rows, next, err);
 }

@@ -2,7 +2,7 @@
 #include "server/api/args.h"
 #include "server/api/body.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "server/http/context.h"
 #include "server/jobs/schedule.h"
@@ -24,17 +24,18 @@ static const struct db_map version_map = DB_MAP(version_row, version_cols);
 bool tier_version_list(struct req *r, struct err *err)
 {
     static const char *const names[] = {"limit", "cursor", NULL};
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     const char *next = NULL;
 
-    if (!page_read(r, names, &p, err) ||
+    if (!list_page_read(r, names, &p, err) ||
         !db_all(r->db, Q_TIER_VERSION_LIST, DB_ARGS(db_i64(r->who.app), p.key, db_i64(p.limit + 1)),
                 &version_map, r->mem, &rows, err))
         return false;
     if (rows.n > (size_t)p.limit) {
         rows.n = (size_t)p.limit;
-        next = page_next(r, &p, ((const struct version_row *)rows.at)[rows.n - 1].version, NULL);
+        next =
+            list_page_next(r, &p, ((const struct version_row *)rows.at)[rows.n - 1].version, NULL);
     }
     return reply_rows(r, 200, &rows, next, err);
 }

@@ -3,7 +3,7 @@
 #include "server/api/args.h"
 #include "server/api/body.h"
 #include "server/api/handlers.h"
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 #include "server/api/tiers_arg.h"
 
 #include "server/jobs/schedule.h"
@@ -102,14 +102,14 @@ bool tier_models(struct req *r, struct err *err)
 {
     static const char *const names[] = {"tier", "q", "limit", "cursor", NULL};
     struct db_arg q;
-    struct page p;
+    struct list_page p;
     struct db_rows rows;
     bool one_tier;
     int64_t tier = 0, tiers;
     const char *next = NULL;
     json_t *items;
 
-    if (!page_read(r, names, &p, err) || !arg_tier(r, "tier", &one_tier, &tier, err) ||
+    if (!list_page_read(r, names, &p, err) || !arg_tier(r, "tier", &one_tier, &tier, err) ||
         !arg_text(r, "q", NAME_BYTES, &q, err) || !tier_count(r, &tiers, err) ||
         !db_all(r->db, Q_TIER_MODEL_LIST,
                 DB_ARGS(db_i64(r->who.app), one_tier ? db_i64(tier) : db_null(), q, p.key,
@@ -121,7 +121,7 @@ bool tier_models(struct req *r, struct err *err)
     size_t shown = rows.n > (size_t)p.limit ? (size_t)p.limit : rows.n;
 
     if (shown < rows.n)
-        next = page_next(r, &p, row[shown - 1].id, NULL);
+        next = list_page_next(r, &p, row[shown - 1].id, NULL);
     items = json_array();
     for (size_t i = 0; i < shown; i++)
         json_array_append_new(items, device_json(&row[i], tiers));

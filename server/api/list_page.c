@@ -1,4 +1,4 @@
-#include "server/api/page.h"
+#include "server/api/list_page.h"
 
 #include "base/base64url.h"
 #include "base/digest.h"
@@ -33,7 +33,7 @@ static bool put_scope(struct req *r, const char *const *names, unsigned char sco
     return true;
 }
 
-static bool read_cursor(struct req *r, const char *text, struct page *p, struct err *err)
+static bool read_cursor(struct req *r, const char *text, struct list_page *p, struct err *err)
 {
     unsigned char *bytes = arena_alloc(r->mem, CURSOR_BYTES);
     uint64_t key = 0;
@@ -53,13 +53,14 @@ static bool read_cursor(struct req *r, const char *text, struct page *p, struct 
     return true;
 }
 
-bool page_read(struct req *r, const char *const *names, struct page *out, struct err *err)
+bool list_page_read(struct req *r, const char *const *names, struct list_page *out, struct err *err)
 {
-    struct page p = {.key = db_null(), .id = db_null()};
+    struct list_page p = {.key = db_null(), .id = db_null()};
     const char *cursor = req_query(r, "cursor");
 
     if (!req_query_only(r, names, err) ||
-        !req_query_i64(r, "limit", (struct range){1, PAGE_MAX, PAGE_DEFAULT}, &p.limit, err))
+        !req_query_i64(r, "limit", (struct range){1, LIST_PAGE_MAX, LIST_PAGE_DEFAULT}, &p.limit,
+                       err))
         return false;
     if (!put_scope(r, names, p.scope))
         return err_memory(err);
@@ -69,7 +70,8 @@ bool page_read(struct req *r, const char *const *names, struct page *out, struct
     return true;
 }
 
-const char *page_next(struct req *r, const struct page *p, int64_t key, const unsigned char *id)
+const char *list_page_next(struct req *r, const struct list_page *p, int64_t key,
+                           const unsigned char *id)
 {
     unsigned char bytes[CURSOR_BYTES] = {CURSOR_VERSION};
     char *text = arena_alloc(r->mem, BASE64URL_LEN(CURSOR_BYTES) + 1);
