@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -895,6 +896,58 @@ static void all_calls_but_the_games_own_may_come_from_any_thread(void **state)
                     3 * (2000 + 2000 + 20), 3 * (2000 + 2000 + 20) + 3 * 4);
 }
 
+/* A line of /proc/self/task/TID/comm, or "". */
+static void thread_name(const char *tid, char *out, int size)
+{
+    char path[300];
+
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", tid);
+
+    FILE *f = fopen(path, "re");
+
+    *out = 0;
+    if (f && !fgets(out, size, f))
+        *out = 0;
+    if (f)
+        fclose(f);
+}
+
+/* How many of the SDK's threads are as nice as they should be, or nicer. */
+static int nice_threads(void)
+{
+    static const struct {
+        const char *name;
+        int nice;
+    } expected[] = {{"fw-sample\n", 10}, {"fw-watch\n", 5}, {"fw-upload\n", 15}};
+    DIR *d = opendir("/proc/self/task");
+    int n = 0;
+
+    for (struct dirent *e; (e = readdir(d));) {
+        char name[32];
+
+        thread_name(e->d_name, name, sizeof name);
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+            n += !strcmp(name, expected[i].name) &&
+                 getpriority(PRIO_PROCESS, (id_t)strtoul(e->d_name, NULL, 10)) >= expected[i].nice;
+    }
+    closedir(d);
+    return n;
+}
+
+static void the_sdks_threads_give_way_to_the_games(void **state)
+{
+    struct game *g = *state;
+    int own = getpriority(PRIO_PROCESS, 0);
+    uint64_t until = fw_now_ns() + PATIENCE_NS;
+    fw_context *fw = fw_start(&g->options);
+
+    while (nice_threads() != 3 && fw_now_ns() < until)
+        usleep(1000); /* they say so themselves, when they first run */
+    assert_int_equal(nice_threads(), 3);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
+    fw_stop(fw);
+}
+
 #define GAME_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -921,6 +974,7 @@ int main(int argc, char **argv)
         GAME_TEST(bad_options_are_refused_with_a_reason),
         GAME_TEST(one_session_at_a_time),
         GAME_TEST(all_calls_but_the_games_own_may_come_from_any_thread),
+        GAME_TEST(the_sdks_threads_give_way_to_the_games),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
