@@ -25,6 +25,7 @@
 #define MS 1000000ull
 #define PATIENCE_NS (120 * 1000 * MS) /* a machine may be busy with other things */
 #define MAX_UPLOADS 16
+#define MAX_SLOW_LOOKS 20
 #define MAX_UPLOAD_BYTES 400000u
 
 struct upload {
@@ -359,12 +360,20 @@ static bool has_text(const Framewatch__Stack *s)
     return false;
 }
 
+/* Frames after the one that was waited for may be long too, on a busy machine, and have none. */
+static bool any_jank_has_stacks(const Framewatch__SessionLog *log)
+{
+    for (size_t i = 0; i < count(log, FRAMEWATCH__PACKET__BODY_JANK); i++)
+        if (nth(log, FRAMEWATCH__PACKET__BODY_JANK, i)->jank->n_sample)
+            return true;
+    return false;
+}
+
 /* The first stack with managed frames. */
 static const Framewatch__Stack *stack_of_long_frame(struct game *g, uint32_t flags, bool in_c)
 {
     fw_context *fw;
     const Framewatch__SessionLog *log;
-    const Framewatch__Jank *jank;
 
     g->options.flags = FW_NO_UPLOAD | flags;
     g->options.managed_stack = tell_managed;
@@ -379,9 +388,7 @@ static const Framewatch__Stack *stack_of_long_frame(struct game *g, uint32_t fla
     assert_ptr_equal(atomic_load(&lua.user), g);
     send_what_was_recorded(g);
     log = arrived(g, 0);
-    jank = nth(log, FRAMEWATCH__PACKET__BODY_JANK, count(log, FRAMEWATCH__PACKET__BODY_JANK) - 1)
-               ->jank;
-    assert_true(jank->n_sample > 0);
+    assert_true(any_jank_has_stacks(log));
     for (size_t i = 0; i < log->n_packet; i++)
         if (log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_STACK &&
             has_text(log->packet[i]->stack))
@@ -889,11 +896,12 @@ static void all_calls_but_the_games_own_may_come_from_any_thread(void **state)
         nth(g->log[0], FRAMEWATCH__PACKET__BODY_SELF_REPORT,
             count(g->log[0], FRAMEWATCH__PACKET__BODY_SELF_REPORT) - 1)
             ->self_report;
-    /* What did not fit is counted; so are the few fw_target() calls that did not. */
+    /* What did not fit is counted; so are the few fw_target() calls that did not, and looks at the
+     * hardware that a machine busy with other things made too slow. */
     assert_in_range(count(g->log[0], FRAMEWATCH__PACKET__BODY_STEP) +
                         count(g->log[0], FRAMEWATCH__PACKET__BODY_POSITION) +
                         count(g->log[0], FRAMEWATCH__PACKET__BODY_SCENE) + self->dropped_samples,
-                    3 * (2000 + 2000 + 20), 3 * (2000 + 2000 + 20) + 3 * 4);
+                    3 * (2000 + 2000 + 20), 3 * (2000 + 2000 + 20) + 3 * 4 + MAX_SLOW_LOOKS);
 }
 
 /* A line of /proc/self/task/TID/comm, or "". */
