@@ -16,7 +16,7 @@ packages() {
         ca-certificates ;;
     run) echo postgresql-15 postgresql-client-15 libegl1 libegl-mesa0 libgles2 libgl1-mesa-dri curl jq \
         util-linux ;;
-    test) echo git g++ clang clang-format llvm lld llvm-19 clang-19 lld-19 libclang-rt-14-dev libcmocka-dev valgrind libc6-dbg protobuf-compiler gcc-aarch64-linux-gnu libc6-dev-arm64-cross libc6-dev-armhf-cross qemu-user mono-mcs mono-runtime \
+    test) echo git g++ clang clang-format llvm lld llvm-19 clang-19 lld-19 libclang-rt-14-dev libcmocka-dev valgrind libc6-dbg protobuf-compiler gcc-aarch64-linux-gnu libc6-dev-arm64-cross libc6-dev-armhf-cross qemu-user libvulkan-dev mesa-vulkan-drivers mono-mcs mono-runtime \
         binutils nodejs npm chromium jq curl python3 python3-tuspy prometheus prometheus-alertmanager procps ;;
     containers) echo podman podman-compose buildah runc debootstrap netavark aardvark-dns iptables jq curl ;;
     bench) echo nodejs npm ;;

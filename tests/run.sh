@@ -176,7 +176,7 @@ stage_alloc() {
 }
 
 valgrind_one() { # PROGRAM LOGS
-    timeout 3000 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+    FW_ROUNDS=200 timeout 3000 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
         "$1" >"$2/valgrind-${1##*/}.log" 2>&1 </dev/null
     echo "$? ${1##*/}"
 }
@@ -212,7 +212,7 @@ stage_tsan() {
 }
 
 stage_clang() {
-    build clang && suite clang 'unit'
+    build clang && FW_ROUNDS=200 suite clang 'unit'
 }
 
 deploy/packages.sh build run test || exit 1

@@ -13,6 +13,7 @@ struct fw_arch {
     unsigned regs, sp, fp,
         ra;             /* number of registers; DWARF numbers; ra: the return address's column */
     uint64_t code_mask; /* of an address: drops pointer authentication */
+    bool link;          /* a call puts the return address into ra (link_register.h) */
 };
 extern const struct fw_arch fw_arch; /* regs 0: stacks cannot be taken here */
 

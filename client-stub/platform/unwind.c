@@ -1,5 +1,7 @@
 #include "platform/unwind.h"
 
+#include "platform/link_register.h"
+
 #include <string.h>
 
 bool fw_stack_word(const struct fw_stack_copy *stack, uint64_t address, uint64_t *out)
@@ -27,6 +29,20 @@ static bool step_by_frame_pointer(const struct fw_stack_copy *stack, struct fw_r
     return true;
 }
 
+/* To whoever called a function that has no frame, when the link register still says who. The
+ * caller's sp is not known: what is told by it would be wrong. */
+static bool step_by_link_register(const struct fw_modules *modules, struct fw_regs *regs)
+{
+    uint64_t back = regs->r[fw_arch.ra] & fw_arch.code_mask;
+
+    if (!fw_arch.link || !(regs->known >> fw_arch.ra & 1) || !fw_modules_find(modules, back - 1) ||
+        !fw_link_register_holds(regs->pc))
+        return false;
+    regs->pc = back;
+    regs->known &= 1ull << fw_arch.fp;
+    return true;
+}
+
 size_t fw_unwind(const struct fw_modules *modules, const struct fw_regs *regs,
                  const struct fw_stack_copy *stack, struct fw_unwound out[FW_UNWIND_MAX],
                  bool *missed)
@@ -40,7 +56,7 @@ size_t fw_unwind(const struct fw_modules *modules, const struct fw_regs *regs,
     while (fw_arch.regs && n < FW_UNWIND_MAX && r.pc && !end) {
         const struct fw_module *module = fw_modules_find(modules, exact ? r.pc : r.pc - 1);
         uint64_t sp = r.r[fw_arch.sp];
-        bool signal_frame = false;
+        bool ran = exact, signal_frame = false;
 
         if (missed && !module)
             *missed = true;
@@ -50,12 +66,13 @@ size_t fw_unwind(const struct fw_modules *modules, const struct fw_regs *regs,
         out[n++].module = module;
         if (module && fw_unwind_eh(module, stack, exact, &r, &signal_frame, &end))
             exact = signal_frame;
-        else if (!end && step_by_frame_pointer(stack, &r))
+        else if (!end &&
+                 ((ran && step_by_link_register(modules, &r)) || step_by_frame_pointer(stack, &r)))
             exact = false;
         else
             break;
         /* A leaf without a frame (arm64) returns with the same sp; nothing else may. */
-        if (r.r[fw_arch.sp] < sp || (r.r[fw_arch.sp] == sp && n > 1))
+        if (r.r[fw_arch.sp] < sp || (r.r[fw_arch.sp] == sp && !ran))
             break;
     }
     return n;

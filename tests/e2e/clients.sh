@@ -67,6 +67,19 @@ check 'janks carry stacks' jq -e '[.janks[] | select(.samples | length > 0)] | l
 check 'the tool shows it' tool session "$id"
 check 'the tool shows its worst janks as JSON' bash -c "$(declare -f tool); url=$url private_dir=$private_dir bin=$bin; tool session --json $id | jq -e ."
 
+# What docs/api.md shows of posting is run as it stands there.
+sed -n '/^the session.s first file/,/^```$/p' "$root/docs/api.md" | sed '1,/^```sh$/d; /^```$/d' >"$work/posts.sh"
+posts() { URL=$url KEY=$(key ingest) ID=$id bash -e "$work/posts.sh" >"$work/posts"; }
+crashes() { api "/v1/sessions/$id" | jq -e "$1"; }
+check "the documentation's posts are made" posts
+check 'three of them' [ "$(jq -s length "$work/posts")" = 3 ]
+check 'and taken' jq -e -s 'all(.id and (.status | not))' "$work/posts"
+check "the crash and the exception are the session's" crashes '.has_crash and (.crashes | length == 2)'
+check 'the same posts again' posts
+check 'change nothing' crashes '(.crashes | length == 2) and (.feedback | length == 1)'
+check 'the exception is in a family' until_true 300 bash -c "$(declare -f key api); url=$url private_dir=$private_dir
+    api '/v1/families?kind=crash&class=any&below_rate=true' | jq -e '[.items[].title] | any(test(\"Level.load\"))'"
+
 # Judges of what the server says of itself.
 curl -sS "$url/metrics" >"$work/metrics"
 check 'promtool accepts /metrics' promtool check metrics <"$work/metrics"

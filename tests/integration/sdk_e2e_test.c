@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -375,6 +377,40 @@ static void a_wrong_key_keeps_the_file_and_says_so(void **state)
     free(name);
 }
 
+/* The class of the connection to the server's port, which libcurl keeps; -1: there is none. */
+static int class_of_connection(unsigned port)
+{
+    for (int fd = 3; fd < 256; fd++) {
+        struct sockaddr_in peer = {0};
+        socklen_t n = sizeof peer;
+        int class;
+
+        if (getpeername(fd, (struct sockaddr *)&peer, &n) != 0 || peer.sin_family != AF_INET ||
+            ntohs(peer.sin_port) != port)
+            continue;
+        n = sizeof class;
+        return getsockopt(fd, IPPROTO_IP, IP_TOS, &class, &n) == 0 ? class : -1;
+    }
+    return -1;
+}
+
+static void the_connection_lets_the_games_own_go_first(void **state)
+{
+    struct fixture *fx = *state;
+    struct fw_transport_curl *curl = fw_transport_curl_new(NULL);
+    struct fw_server server = {.url = fx->url,
+                               .api_key = fx->server->ingest,
+                               .transport = {fw_transport_curl_exchange, curl},
+                               .timeout_ms = SERVER_PATIENCE_MS};
+    const struct fw_exchange x = {.method = "GET", .path = "/v1/config"};
+    struct fw_answer answer = {0};
+
+    fw_http(&server, &x, &answer);
+    assert_int_equal(answer.status, 200);
+    assert_int_equal(class_of_connection(fx->server->port), 8 << 2); /* CS1, RFC 4594 */
+    fw_transport_curl_free(curl);
+}
+
 #define E2E_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -385,6 +421,7 @@ int main(void)
         E2E_TEST(the_next_launch_goes_on_where_the_last_one_was_cut_off),
         E2E_TEST(the_servers_configuration_switches_the_sdk_off),
         E2E_TEST(a_wrong_key_keeps_the_file_and_says_so),
+        E2E_TEST(the_connection_lets_the_games_own_go_first),
     };
 
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);

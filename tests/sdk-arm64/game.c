@@ -1,7 +1,10 @@
 /* A game on arm64: renders nothing, hitches in functions of known names, and crashes if told to.
- *   game STORAGE [crash] */
+ *   game STORAGE [crash|leaf] */
 #include <framewatch.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +46,39 @@ NAMED static void open_the_gate(int *nowhere)
     work += 4;
 }
 
+/* A leaf: its frame is nowhere on the stack. */
+static atomic_bool dawn;
+NAMED static void watch_the_sky(void)
+{
+    while (!atomic_load_explicit(&dawn, memory_order_relaxed))
+        work += 1;
+}
+
+NAMED static void keep_watch(void)
+{
+    watch_the_sky();
+    work += 2;
+}
+
+static void *bring_the_dawn(void *user)
+{
+    struct timespec t = {.tv_sec = 3};
+
+    nanosleep(&t, NULL);
+    atomic_store(&dawn, true);
+    return user;
+}
+
+static void watch_until_dawn(void)
+{
+    pthread_t sun;
+
+    if (pthread_create(&sun, NULL, bring_the_dawn, NULL) != 0)
+        return;
+    keep_watch();
+    pthread_join(sun, NULL);
+}
+
 int main(int argc, char **argv)
 {
     fw_options o;
@@ -63,6 +99,12 @@ int main(int argc, char **argv)
     printf("%s\n", id);
     fflush(stdout);
     fw_frame(fw);
+    if (argc > 2 && strcmp(argv[2], "leaf") == 0) {
+        watch_until_dawn();
+        fw_frame(fw);
+        fw_stop(fw);
+        return 0;
+    }
     for (int i = 0; i < 3; i++) {
         move_the_monsters(1500); /* the machine below may be slow to look */
         fw_frame(fw);

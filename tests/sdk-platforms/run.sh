@@ -107,6 +107,22 @@ for level in O2 Os; do
     check "-$level: libframewatch.so takes at most 150 KB" small "$folder/libframewatch.so"
     cat "$work/check.out"
 done
+manifest() { # Apple's privacy manifest: a property list of its four parts, each collected kind whole
+    python3 - client-stub/apple/PrivacyInfo.xcprivacy <<'EOF'
+import plistlib, sys
+d = plistlib.load(open(sys.argv[1], "rb"))
+assert set(d) == {"NSPrivacyTracking", "NSPrivacyTrackingDomains", "NSPrivacyCollectedDataTypes", "NSPrivacyAccessedAPITypes"}
+assert d["NSPrivacyTracking"] is False and d["NSPrivacyTrackingDomains"] == []
+kind = "NSPrivacyCollectedDataType"
+for c in d["NSPrivacyCollectedDataTypes"]:
+    assert set(c) == {kind, kind + "Linked", kind + "Tracking", kind + "Purposes"} and c[kind + "Purposes"]
+    assert c[kind].startswith(kind) and c[kind + "Linked"] is False and c[kind + "Tracking"] is False
+for a in d["NSPrivacyAccessedAPITypes"]:
+    assert a["NSPrivacyAccessedAPIType"].startswith("NSPrivacyAccessedAPICategory") and a["NSPrivacyAccessedAPITypeReasons"]
+assert len(d["NSPrivacyCollectedDataTypes"]) == 4 and len(d["NSPrivacyAccessedAPITypes"]) == 3
+EOF
+}
+check "Apple: the privacy manifest" manifest
 check 'Android: shared libraries' share "$work/aarch64-linux-android24"
 check 'Android: the functions of the header' exactly "$work/aarch64-linux-android24/libframewatch.so" \
     client-stub/include/framewatch.h

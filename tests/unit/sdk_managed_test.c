@@ -75,13 +75,27 @@ static const struct fw_desk_texts *ask(struct fixture *fx)
     return fw_managed_ask(&fx->managed, &fx->log);
 }
 
+/* A call that the machine made slow, which is busy with other things, and not the game: once more.
+ */
+static const struct fw_desk_texts *ask_patiently(struct fixture *fx)
+{
+    const struct fw_desk_texts *t;
+    uint64_t slow;
+
+    do {
+        slow = atomic_load(&fx->managed.slow);
+        t = ask(fx);
+    } while (!t && !fx->sleep_us && atomic_load(&fx->managed.slow) > slow);
+    return t;
+}
+
 static const struct fw_desk_texts *ask_for(struct fixture *fx, fw_managed_kind kind,
                                            const char *const *frames, size_t n)
 {
     fx->kind = kind;
     fx->frames = frames;
     fx->n = n;
-    return ask(fx);
+    return ask_patiently(fx);
 }
 
 #define TELL(fx, kind, ...)                                                                        \
@@ -221,7 +235,7 @@ static void three_slow_calls_in_a_row_are_the_last(void **state)
         if (fx->sleep_us)
             assert_null(ask_for(fx, FW_MANAGED_LUA, frames, 1)); /* late is not used */
         else
-            (void)ask_for(fx, FW_MANAGED_LUA, frames, 1);
+            assert_non_null(ask_for(fx, FW_MANAGED_LUA, frames, 1));
     }
     if (atomic_load(&fx->managed.slow) > 2 * (FW_MANAGED_MAX_SLOW - 1))
         skip(); /* the machine itself was slow in a quick call */

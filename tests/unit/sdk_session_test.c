@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #define MS 1000000ull
 #define PATIENCE_NS (120 * 1000 * MS) /* a machine may be busy with other things */
 #define MAX_UPLOADS 16
+#define MAX_SLOW_LOOKS 20
 #define MAX_UPLOAD_BYTES 400000u
 
 struct upload {
@@ -358,12 +360,20 @@ static bool has_text(const Framewatch__Stack *s)
     return false;
 }
 
+/* Frames after the one that was waited for may be long too, on a busy machine, and have none. */
+static bool any_jank_has_stacks(const Framewatch__SessionLog *log)
+{
+    for (size_t i = 0; i < count(log, FRAMEWATCH__PACKET__BODY_JANK); i++)
+        if (nth(log, FRAMEWATCH__PACKET__BODY_JANK, i)->jank->n_sample)
+            return true;
+    return false;
+}
+
 /* The first stack with managed frames. */
 static const Framewatch__Stack *stack_of_long_frame(struct game *g, uint32_t flags, bool in_c)
 {
     fw_context *fw;
     const Framewatch__SessionLog *log;
-    const Framewatch__Jank *jank;
 
     g->options.flags = FW_NO_UPLOAD | flags;
     g->options.managed_stack = tell_managed;
@@ -378,9 +388,7 @@ static const Framewatch__Stack *stack_of_long_frame(struct game *g, uint32_t fla
     assert_ptr_equal(atomic_load(&lua.user), g);
     send_what_was_recorded(g);
     log = arrived(g, 0);
-    jank = nth(log, FRAMEWATCH__PACKET__BODY_JANK, count(log, FRAMEWATCH__PACKET__BODY_JANK) - 1)
-               ->jank;
-    assert_true(jank->n_sample > 0);
+    assert_true(any_jank_has_stacks(log));
     for (size_t i = 0; i < log->n_packet; i++)
         if (log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_STACK &&
             has_text(log->packet[i]->stack))
@@ -888,11 +896,64 @@ static void all_calls_but_the_games_own_may_come_from_any_thread(void **state)
         nth(g->log[0], FRAMEWATCH__PACKET__BODY_SELF_REPORT,
             count(g->log[0], FRAMEWATCH__PACKET__BODY_SELF_REPORT) - 1)
             ->self_report;
-    /* What did not fit is counted; so are the few fw_target() calls that did not. */
+    /* What did not fit is counted; so are the few fw_target() calls that did not, and looks at the
+     * hardware that a machine busy with other things made too slow. */
     assert_in_range(count(g->log[0], FRAMEWATCH__PACKET__BODY_STEP) +
                         count(g->log[0], FRAMEWATCH__PACKET__BODY_POSITION) +
                         count(g->log[0], FRAMEWATCH__PACKET__BODY_SCENE) + self->dropped_samples,
-                    3 * (2000 + 2000 + 20), 3 * (2000 + 2000 + 20) + 3 * 4);
+                    3 * (2000 + 2000 + 20), 3 * (2000 + 2000 + 20) + 3 * 4 + MAX_SLOW_LOOKS);
+}
+
+/* A line of /proc/self/task/TID/comm, or "". */
+static void thread_name(const char *tid, char *out, int size)
+{
+    char path[300];
+
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", tid);
+
+    FILE *f = fopen(path, "re");
+
+    *out = 0;
+    if (f && !fgets(out, size, f))
+        *out = 0;
+    if (f)
+        fclose(f);
+}
+
+/* How many of the SDK's threads are as nice as they should be, or nicer. */
+static int nice_threads(void)
+{
+    static const struct {
+        const char *name;
+        int nice;
+    } expected[] = {{"fw-sample\n", 10}, {"fw-watch\n", 5}, {"fw-upload\n", 15}};
+    DIR *d = opendir("/proc/self/task");
+    int n = 0;
+
+    for (struct dirent *e; (e = readdir(d));) {
+        char name[32];
+
+        thread_name(e->d_name, name, sizeof name);
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+            n += !strcmp(name, expected[i].name) &&
+                 getpriority(PRIO_PROCESS, (id_t)strtoul(e->d_name, NULL, 10)) >= expected[i].nice;
+    }
+    closedir(d);
+    return n;
+}
+
+static void the_sdks_threads_give_way_to_the_games(void **state)
+{
+    struct game *g = *state;
+    int own = getpriority(PRIO_PROCESS, 0);
+    uint64_t until = fw_now_ns() + PATIENCE_NS;
+    fw_context *fw = fw_start(&g->options);
+
+    while (nice_threads() != 3 && fw_now_ns() < until)
+        usleep(1000); /* they say so themselves, when they first run */
+    assert_int_equal(nice_threads(), 3);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
+    fw_stop(fw);
 }
 
 #define GAME_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -921,6 +982,7 @@ int main(int argc, char **argv)
         GAME_TEST(bad_options_are_refused_with_a_reason),
         GAME_TEST(one_session_at_a_time),
         GAME_TEST(all_calls_but_the_games_own_may_come_from_any_thread),
+        GAME_TEST(the_sdks_threads_give_way_to_the_games),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -351,6 +351,23 @@ static bool has_managed(struct fixture *fx, const struct fw_desk_sample *s)
     return t && t->n == 2 && !strcmp(t->bytes, "a.b.load(SourceFile:7)");
 }
 
+/* Takes a frame whose first two stacks have managed frames. Calls that the machine made slow, which
+ * is busy with other things, leave them out: then another long frame is made. */
+static bool take_told(struct fixture *fx, uint64_t began)
+{
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS; fw_now_ns() < until;) {
+        assert_true(fw_desk_take(&fx->desk, began, &fx->taken));
+        if (fx->taken.sample[0].n && has_managed(fx, &fx->taken.sample[0]) &&
+            has_managed(fx, &fx->taken.sample[1]))
+            return true;
+        fw_desk_give_back(&fx->desk, &fx->taken);
+        atomic_store(&fx->dog.managed.off_reason, NULL);
+        began = present(fx);
+        assert_true(work_until_sampled(fx, began, 2, nap));
+    }
+    return false;
+}
+
 static void
 the_game_is_asked_for_its_managed_stack_while_a_frame_is_long_and_only_then(void **state)
 {
@@ -369,10 +386,8 @@ the_game_is_asked_for_its_managed_stack_while_a_frame_is_long_and_only_then(void
     if (worst < 19 * MS) /* else a frame may have ended just before the call */
         assert_int_equal(atomic_load(&fx->asked_early), 0);
     assert_int_equal(atomic_load(&fx->asked_on_main), 0);
-    assert_true(fw_desk_take(&fx->desk, began, &fx->taken));
+    assert_true(take_told(fx, began));
     assert_true(mentions(fx, &fx->taken.sample[0], (const void *)work_until_sampled, 512));
-    assert_true(has_managed(fx, &fx->taken.sample[0]));
-    assert_true(has_managed(fx, &fx->taken.sample[1]));
     fw_desk_give_back(&fx->desk, &fx->taken);
 }
 

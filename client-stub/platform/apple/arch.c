@@ -5,8 +5,13 @@
 
 #if defined(__aarch64__)
 /* x0-x28, fp, lr, sp. */
-const struct fw_arch fw_arch = {
-    .name = "arm64", .regs = 32, .sp = 31, .fp = 29, .ra = 30, .code_mask = (1ull << 47) - 1};
+const struct fw_arch fw_arch = {.name = "arm64",
+                                .regs = 32,
+                                .sp = 31,
+                                .fp = 29,
+                                .ra = 30,
+                                .code_mask = (1ull << 47) - 1,
+                                .link = true};
 
 void fw_arch_thread_regs(const fw_thread_state *s, struct fw_regs *out)
 {

@@ -4,8 +4,13 @@
 #include <ucontext.h>
 
 /* x0-x30, sp. The return address is x30; its upper bits may be signed. */
-const struct fw_arch fw_arch = {
-    .name = "arm64", .regs = 32, .sp = 31, .fp = 29, .ra = 30, .code_mask = (1ull << 48) - 1};
+const struct fw_arch fw_arch = {.name = "arm64",
+                                .regs = 32,
+                                .sp = 31,
+                                .fp = 29,
+                                .ra = 30,
+                                .code_mask = (1ull << 48) - 1,
+                                .link = true};
 
 void fw_arch_regs(const void *ucontext, struct fw_regs *out)
 {

@@ -36,8 +36,9 @@ void fw_platform_name_thread(pthread_t thread, const char *name)
 
 void fw_platform_lower_priority(int nice)
 {
-    /* Linux gives each thread its own nice value. */
-    setpriority(PRIO_PROCESS, (id_t)fw_platform_tid(), nice);
+    /* Linux gives each thread its own nice value. Never a better one than the game's. */
+    if (getpriority(PRIO_PROCESS, (id_t)fw_platform_tid()) < nice)
+        setpriority(PRIO_PROCESS, (id_t)fw_platform_tid(), nice);
 }
 
 void fw_platform_signal_self(int signal, siginfo_t *info)

@@ -21,13 +21,15 @@ static bool id_in_name(const char *name, const char *ending, struct debug_id *ou
     return debug_id_parse(uuid, out) && out->size == 16;
 }
 
-/* All of an entry, ended by a NUL; NULL if it is longer than `most` or does not unpack. */
+/* All of an entry, ended by a NUL; NULL if it is longer than `most` or does not unpack. Its
+ * checksum is looked at by the read that finds its end. */
 static char *read_entry(zip_t *zip, zip_uint64_t entry, uint64_t most, size_t *size)
 {
     zip_stat_t st;
     zip_file_t *f;
-    char *text = NULL;
+    char *text = NULL, more;
     zip_int64_t n = -1;
+    bool whole;
 
     if (zip_stat_index(zip, entry, 0, &st) != 0 || !(st.valid & ZIP_STAT_SIZE) || st.size > most)
         return NULL;
@@ -36,9 +38,10 @@ static char *read_entry(zip_t *zip, zip_uint64_t entry, uint64_t most, size_t *s
         text = malloc(st.size + 1);
     if (text)
         n = zip_fread(f, text, st.size);
+    whole = n >= 0 && (zip_uint64_t)n == st.size && zip_fread(f, &more, 1) == 0;
     if (f)
         zip_fclose(f);
-    if (n < 0 || (zip_uint64_t)n != st.size) {
+    if (!whole) {
         free(text);
         return NULL;
     }
