@@ -5,7 +5,7 @@
  *   WARN      e >= A once, H0: D <= ln 1.03, A = slices x metrics / 0.05
  *   ALERT     WARN, and e^D - 1 >= 0.75 theta, and the paired-install e (d0 = 0) >= 20 once
  *   IMPROVED  e of -D >= A once, and not WARN
- * First look at 50 sessions and 30 installs on both sides. Never for the slice of all tiers:
+ * First look at 50 sessions and about 30 installs on both sides. Never for the slice of all tiers:
  * callers do not ask for it.
  */
 #pragma once
@@ -47,7 +47,8 @@ struct alert_rule {
 
 /* One look. Continuous metrics: change = groups_difference of r against expectation_own, new build
  * and concurrent sessions of the baseline. Counted ones: rate_ratio.ln_ratio of exposures from
- * rate_expected_own. Sessions and installs: those that entered it (weight > 0). */
+ * rate_expected_own. Sessions and installs: those that entered it (weight > 0), installs as
+ * groups_installs tells them. */
 struct alert_look {
     struct estimate change;
     int64_t sessions_new, sessions_base, installs_new, installs_base;

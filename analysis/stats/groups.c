@@ -1,11 +1,29 @@
 #include "stats/groups.h"
 
+#include <math.h>
+
 #define LEAST_VARIANCE 1e-12 /* equal values prove nothing beyond their rounding */
 
 void groups_add(struct groups *s, unsigned group, int64_t n, int64_t sum_e6)
 {
     s->n[group % INSTALL_GROUPS] += n;
     s->sum_e6[group % INSTALL_GROUPS] += sum_e6;
+}
+
+unsigned groups_filled(const struct groups *s)
+{
+    unsigned filled = 0;
+
+    for (unsigned g = 0; g < INSTALL_GROUPS; g++)
+        filled += s->n[g] > 0;
+    return filled;
+}
+
+int64_t groups_installs(unsigned filled)
+{
+    double taken = filled < INSTALL_GROUPS ? filled : INSTALL_GROUPS - 0.5;
+
+    return (int64_t)(log1p(-taken / INSTALL_GROUPS) / log1p(-1.0 / INSTALL_GROUPS));
 }
 
 /* Deviations of a slice's group sums from its mean, as shares of its sessions: off[g] = (S_g - mean

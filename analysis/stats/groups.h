@@ -27,6 +27,13 @@ struct estimate {
 
 void groups_add(struct groups *s, unsigned group, int64_t n, int64_t sum_e6);
 
+/* Groups with sessions. */
+unsigned groups_filled(const struct groups *s);
+/* About how many installs fill so many of the 64 groups, each being in one at random: those of
+ * which as many groups are expected to stay empty, (1 - 1/64)^n of all (linear counting; Whang,
+ * Vander-Zanden and Taylor 1990). Rounded down; never less than `filled`; of all 64: 308. */
+int64_t groups_installs(unsigned filled);
+
 /* mean = sum S_g / n; V = G/(G-1) sum (S_g - mean n_g)^2 / n^2 over the G groups with sessions.
  * False when fewer than two groups have sessions, or a count is negative. V is at least 1e-12. */
 bool groups_mean(const struct groups *s, struct estimate *out);

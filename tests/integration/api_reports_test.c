@@ -202,6 +202,40 @@ static void stays_quiet_where_nothing_changed(void **state)
     assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE tier < 1"), 0);
 }
 
+/* Rows tell groups of installs: 25 of 64 are filled by some 31. */
+static void looks_once_about_thirty_installs_are_there(void **state)
+{
+    struct api *api = *state;
+
+    fill(api, 30000, 3, 2, 0.25);
+    pg_sql(api->conninfo, "CREATE TABLE kept AS SELECT * FROM metric_rollup WHERE shard %% 64 = 24;"
+                          "DELETE FROM metric_rollup WHERE shard %% 64 >= 24");
+    run_kind(api, "alerts");
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM alert"), 0);
+    pg_sql(api->conninfo, "INSERT INTO metric_rollup SELECT * FROM kept");
+    run_kind(api, "alerts");
+    assert_string_equal(api_text(json_array_get(live(api, 1), 0), "scene"), "mode/map1");
+}
+
+/* Figures that are compared by models alone are no ground for an alert, whatever a rule says. */
+static void refuses_rules_for_figures_that_alerts_do_not_watch(void **state)
+{
+    static const char *const metrics[] = {"p95", "p99", "temperature", "throttled", "frames"};
+    struct api *api = *state;
+
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        char body[96];
+
+        snprintf(body, sizeof body, "{\"items\":[{\"metric\":\"%s\",\"theta\":0.1}]}", metrics[i]);
+        api_send(api, (struct api_call){.method = "PUT",
+                                        .path = "/v1/alert-rules",
+                                        .key = api->key[0][ROLE_ADMIN],
+                                        .body = body});
+        assert_int_equal(api->answer.status, 400);
+        api_problem(api->answer.json, "invalid", "metric");
+    }
+}
+
 static void obeys_thresholds(void **state)
 {
     struct api *api = *state;
@@ -515,6 +549,8 @@ int main(void)
         TEST(refuses_what_it_does_not_know),
         TEST(opens_one_alert_where_the_build_is_worse),
         TEST(stays_quiet_where_nothing_changed),
+        TEST(looks_once_about_thirty_installs_are_there),
+        TEST(refuses_rules_for_figures_that_alerts_do_not_watch),
         TEST(obeys_thresholds),
         TEST(rules_written_at_once_are_not_mixed),
         TEST(goes_through_its_states),

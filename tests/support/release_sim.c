@@ -62,7 +62,7 @@ struct slice {
     struct sketch frames[2]; /* baseline: all of its time, as a dashboard would */
     struct alert_latch latch[SIM_METRICS];
     int64_t sessions[2];
-    int64_t controlled[2], installs[2]; /* sessions that have a control, and their installs */
+    int64_t controlled[2]; /* sessions that have a control */
 };
 
 struct world {
@@ -73,7 +73,6 @@ struct world {
     struct install *install;
     struct known (*known)[SIM_SCENES][SIM_TIMES];
     struct jank_known (*janks)[SIM_SCENES];
-    uint8_t (*seen)[SIM_SCENES]; /* on which builds */
     unsigned installs;
     struct slice *slice;
     uint32_t *frame_us; /* of each scene of a session, for the watcher */
@@ -242,8 +241,6 @@ static void compare(struct world *w, unsigned i, unsigned scene, unsigned arm, c
     if (!w->known[i][scene][0].x.weight)
         return;
     slice->controlled[arm]++;
-    slice->installs[arm] += !(w->seen[i][scene] >> arm & 1);
-    w->seen[i][scene] |= (uint8_t)(1 << arm);
     for (unsigned m = 0; m < SIM_TIMES; m++) {
         const struct known *k = &w->known[i][scene][m];
         int64_t r = expectation_residual(s->y_e6[m], k->x.x_e6);
@@ -386,8 +383,8 @@ static bool look_of(struct world *w, unsigned s, unsigned m, struct alert_look *
 
     *look = (struct alert_look){.sessions_new = slice->controlled[1],
                                 .sessions_base = slice->controlled[0],
-                                .installs_new = slice->installs[1],
-                                .installs_base = slice->installs[0],
+                                .installs_new = groups_installs(groups_filled(&slice->r[0][1])),
+                                .installs_base = groups_installs(groups_filled(&slice->r[0][0])),
                                 .counted = m >= SIM_TIMES};
     if (look->counted) {
         if (!rates_compare(&slice->rates[0], &slice->rates[1], VERDICT_Z, &rr))
@@ -444,10 +441,9 @@ bool sim_release(const struct sim_options *o, unsigned run, struct sim_release *
     w->install = calloc(w->installs, sizeof *w->install);
     w->known = calloc(w->installs, sizeof *w->known);
     w->janks = calloc(w->installs, sizeof *w->janks);
-    w->seen = calloc(w->installs, sizeof *w->seen);
     w->slice = calloc(SIM_SLICES, sizeof *w->slice);
     w->frame_us = calloc((size_t)o->frames * SIM_SCENES, sizeof *w->frame_us);
-    if (!w->install || !w->known || !w->janks || !w->seen || !w->slice || !w->frame_us)
+    if (!w->install || !w->known || !w->janks || !w->slice || !w->frame_us)
         goto out;
     make_world(w);
     play(w, -(double)o->days_before, 0);
@@ -465,7 +461,6 @@ out:
     free(w->install);
     free(w->known);
     free(w->janks);
-    free(w->seen);
     free(w->slice);
     free(w->frame_us);
     free(w);

@@ -16,8 +16,8 @@ static void assert_near(double is, double expected, double within)
         fail_msg("%.17g is not %.17g within %g", is, expected, within);
 }
 
-/* The first two as examples/stats/ref.c of the definitions prints them; all from mpmath at 50
- * digits. */
+/* All from mpmath at 50 digits. The same formula in doubles, on random input:
+ * stats_reference_test.c. */
 static void ln_e_is_that_of_the_reference(void **state)
 {
     (void)state;

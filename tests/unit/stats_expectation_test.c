@@ -12,14 +12,16 @@
 
 #include <math.h>
 
+#define REPEATS 400
+
 static void assert_near(double is, double expected, double within)
 {
     if (!(fabs(is - expected) <= within))
         fail_msg("%.17g is not %.17g within %g", is, expected, within);
 }
 
-/* examples/stats/ref.c of the definitions prints mu 0.009750 and V 2.338e-06 for these sums;
- * exactly V = 4/3 (2500^2 + 27000^2 + 42000^2 + 17500^2) 1e-12 / 40^2. */
+/* By hand: mean 0.00975, V = 4/3 (2500^2 + 27000^2 + 42000^2 + 17500^2) 1e-12 / 40^2 = 2.338e-6.
+ * Over single sessions, on random input: stats_reference_test.c. */
 static void mean_and_variance_are_those_of_the_reference(void **state)
 {
     const int64_t n[4] = {10, 12, 8, 10}, sum[4] = {100000, 90000, 120000, 80000};
@@ -67,14 +69,40 @@ static void what_is_added_can_be_taken_away(void **state)
     assert_memory_equal(&sum, &a, sizeof a);
 }
 
+static void installs_are_told_from_the_groups_that_they_fill(void **state)
+{
+    struct rng r = rng_of(13, 0);
+
+    (void)state;
+    assert_int_equal(groups_installs(0), 0);
+    assert_int_equal(groups_installs(1), 1);
+    assert_int_equal(groups_installs(24), 29); /* 29.84 */
+    assert_int_equal(groups_installs(25), 31); /* 31.45 */
+    assert_int_equal(groups_installs(INSTALL_GROUPS), 308);
+    for (unsigned k = 1; k <= INSTALL_GROUPS; k++) {
+        assert_true(groups_installs(k) > groups_installs(k - 1));
+        assert_true(groups_installs(k) >= k); /* there are as many at the least */
+    }
+    for (unsigned n = 10; n <= 90; n += 20) {
+        double told = 0;
+
+        for (int k = 0; k < REPEATS; k++) {
+            struct groups s = {0};
+
+            for (unsigned i = 0; i < n; i++)
+                groups_add(&s, (unsigned)(rng_next(&r) % INSTALL_GROUPS), 1 + i % 3, 0);
+            told += 0.5 + (double)groups_installs(groups_filled(&s)); /* it is rounded down */
+        }
+        assert_near(told / REPEATS / n, 1, 0.06);
+    }
+}
+
 /* Sessions of made-up installs: deviation of the install + noise, in 1e-6. */
 static void play(struct rng *r, struct groups *s, unsigned group, double install, int sessions)
 {
     for (int i = 0; i < sessions; i++)
         groups_add(s, group, 1, llround(1e6 * (install + 0.1 * rng_normal(r))));
 }
-
-#define REPEATS 400
 
 /* The variance that groups tell against the one seen over many repetitions. Installs play ten
  * sessions of one kind each, so by sessions alone it would be far too small. */
@@ -251,6 +279,7 @@ int main(void)
         cmocka_unit_test(mean_and_variance_are_those_of_the_reference),
         cmocka_unit_test(one_group_alone_has_no_variance),
         cmocka_unit_test(what_is_added_can_be_taken_away),
+        cmocka_unit_test(installs_are_told_from_the_groups_that_they_fill),
         cmocka_unit_test(variance_by_groups_is_the_variance_seen),
         cmocka_unit_test(with_installs_on_one_side_each_variances_add),
         cmocka_unit_test(pairs_see_the_change_and_not_the_installs),

@@ -14,7 +14,7 @@ struct alert_look_at {
     enum metric metric;
     struct figure figure;
     int64_t installs;                    /* seen in the slice */
-    int64_t installs_new, installs_base; /* at least, in the comparison */
+    int64_t installs_new, installs_base; /* about, in the comparison */
     double theta;
     bool enabled, has_pairs;
     struct estimate pairs;

@@ -86,14 +86,14 @@ struct looking {
     struct alert_pairs pairs;
 };
 
-/* So many install groups have sessions that entered the comparison: at least as many installs. */
-static int64_t groups_with(const struct group_sums *a, const struct group_sums *b, enum metric m)
+/* About so many installs have sessions that entered the comparison: rows tell groups alone. */
+static int64_t installs_of(const struct group_sums *a, const struct group_sums *b, enum metric m)
 {
-    int64_t n = 0;
+    unsigned filled = 0;
 
     for (unsigned g = 0; g < COMPARISON_GROUPS; g++)
-        n += a->at[g][m][SUM_OWN_N] > 0 || (b && b->at[g][m][SUM_OWN_N] > 0);
-    return n;
+        filled += a->at[g][m][SUM_OWN_N] > 0 || (b && b->at[g][m][SUM_OWN_N] > 0);
+    return groups_installs(filled);
 }
 
 static bool collect(void *user, const struct comparison_slice *s, struct err *err)
@@ -118,9 +118,9 @@ static bool collect(void *user, const struct comparison_slice *s, struct err *er
         look->scene = arena_dup(l->run->mem, s->scene, strlen(s->scene));
         look->metric = (enum metric)m;
         look->installs = s->installs;
-        look->installs_new = groups_with(s->now, NULL, (enum metric)m);
+        look->installs_new = installs_of(s->now, NULL, (enum metric)m);
         look->installs_base =
-            groups_with(s->beside, look->figure.beside ? NULL : s->before, (enum metric)m);
+            installs_of(s->beside, look->figure.beside ? NULL : s->before, (enum metric)m);
         if (!look->scene)
             return err_full(err, "alerts");
         l->n++;
