@@ -2,7 +2,7 @@
  * stream of one, or the file itself; an input that begins with "mapping\n" is the mapping behind
  * it. Indexed as the server's child process does, into a folder of its own; what it says it made
  * must be there and open. */
-#include "server/jobs/index_file.h"
+#include "server/jobs/symbols/index_file.h"
 
 #include "symbols/retrace.h"
 #include "symbols/symcache.h"

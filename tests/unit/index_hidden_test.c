@@ -1,5 +1,5 @@
 /* The names that bitcode hid, found in archives made by libzip. */
-#include "server/jobs/index_hidden.h"
+#include "server/jobs/symbols/index_hidden.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
