@@ -323,7 +323,29 @@ static void a_flame_graph_reads_each_of_its_stacks_once(void **state)
     assert_true(whole <= 2 * BETA);
     assert_true(few > 0);
     assert_true(few <= 4 * 2 * (BETA / 1500 + 1));
+    snprintf(args, sizeof args, "1, 0, '%s', 5000", family);
+    few = rows_of_any(conn, Q_FLAME_OF_ALL, args);
+    print_message("in all builds %.0f\n", few);
+    assert_true(few > 0);
+    assert_true(few <= 4 * 2 * (BETA / 1500 + 1));
     free(family);
+    PQfinish(conn);
+    pg_drop_db(db);
+}
+
+static void whether_stacks_wait_is_told_without_reading_all(void **state)
+{
+    PGconn *conn;
+    double rows;
+
+    (void)state;
+    pg_test_db(db);
+    make_names();
+    add_stacks();
+    conn = PQconnectdb(db);
+    rows = rows_of_any(conn, Q_FAMILY_BASE, "1, 1, 'all', '', 1");
+    print_message("of %d stacks: %.0f rows\n", 2 * BETA, rows);
+    assert_true(rows < 16);
     PQfinish(conn);
     pg_drop_db(db);
 }
@@ -333,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ten_times_the_sessions_read_as_many_rows),
         cmocka_unit_test(a_flame_graph_reads_each_of_its_stacks_once),
+        cmocka_unit_test(whether_stacks_wait_is_told_without_reading_all),
     };
 
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);
