@@ -5,6 +5,7 @@
 #   tests/bench/run.sh symbols retrace       beside their peers; these fetch a debug file of 100 MB
 #   tests/bench/run.sh sdk                   a game with the SDK and without, in turns
 #   tests/bench/run.sh families              against planted causes, and beside a text pipeline
+#   tests/bench/run.sh families-server       the same beta through a whole server, and questions about it
 # FW_BENCH_SECONDS: of each accept run (10). Needs Debian 12 and Node >= 20 for the accept path's peer.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -32,16 +33,6 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
-
-# CPU milliseconds of a process, its children and those it has already buried.
-cpu_ms() { # PID
-    local pid tick=10 total=0 n
-    for pid in "$1" $(pgrep -P "$1" || true); do
-        n=$(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null | awk '{print $12 + $13 + $14 + $15}') || n=0
-        total=$((total + ${n:-0} * tick))
-    done
-    echo "$total"
-}
 
 field() { # NAME, JSON on stdin
     jq -r ".$1"
@@ -158,6 +149,7 @@ for bench in "${what[@]}"; do
     symbols) tests/bench/symbols.sh "$bin/server/framewatch" ;;
     retrace) FW_BUILD=$bin tests/bench/retrace.sh ;;
     families) tests/bench/families.sh "$bin/tests/families_bench" ;;
+    families-server) tests/bench/families_server.sh "$bin" ;;
     *) echo "no such bench: $bench" >&2; exit 2 ;;
     esac
 done

@@ -48,3 +48,13 @@ until_true() { # SECONDS COMMAND…
 }
 
 sql() { private_psql -d framewatch -Atc "$1"; }
+
+# CPU milliseconds of a process, its children and those it has already buried.
+cpu_ms() { # PID
+    local pid tick=10 total=0 n
+    for pid in "$1" $(pgrep -P "$1" || true); do
+        n=$(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null | awk '{print $12 + $13 + $14 + $15}') || n=0
+        total=$((total + ${n:-0} * tick))
+    done
+    echo "$total"
+}

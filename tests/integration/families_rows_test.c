@@ -131,34 +131,26 @@ static double number(const json_t *node, const char *name)
     return json_number_value(json_object_get(node, name));
 }
 
-/* Rows that the node and those below it read from tables. */
+/* Rows that the node and those below it read from tables, and pairs that joins compared in vain. */
 static double rows_read(const json_t *node)
 {
     const json_t *below = json_object_get(node, "Plans"), *one;
-    double rows = 0;
+    double rows = number(node, "Rows Removed by Join Filter") * number(node, "Actual Loops");
     size_t i;
 
     if (json_object_get(node, "Relation Name"))
-        rows = (number(node, "Actual Rows") + number(node, "Rows Removed by Filter") +
-                number(node, "Rows Removed by Index Recheck")) *
-               number(node, "Actual Loops");
+        rows += (number(node, "Actual Rows") + number(node, "Rows Removed by Filter") +
+                 number(node, "Rows Removed by Index Recheck")) *
+                number(node, "Actual Loops");
     json_array_foreach(below, i, one) rows += rows_read(one);
     return rows;
 }
 
-static double rows_of(PGconn *conn, enum query q, int n, const char *const *args)
+/* Of an answer to EXPLAIN; clears it. */
+static double rows_of_plan(PGresult *res, enum query q)
 {
-    struct buf sql;
     double rows;
 
-    buf_init(&sql, 1 << 16);
-    buf_text(&sql, "EXPLAIN (ANALYZE, FORMAT JSON) ");
-    buf_text(&sql, query_text[q]);
-    buf_byte(&sql, '\0');
-
-    PGresult *res = PQexecParams(conn, (const char *)sql.at, n, NULL, args, NULL, NULL, 0);
-
-    buf_fini(&sql);
     if (PQresultStatus(res) != PGRES_TUPLES_OK)
         fail_msg("%s: %s", query_name[q], PQresultErrorMessage(res));
 
@@ -167,6 +159,45 @@ static double rows_of(PGconn *conn, enum query q, int n, const char *const *args
     rows = rows_read(json_object_get(json_array_get(plan, 0), "Plan"));
     json_decref(plan);
     PQclear(res);
+    return rows;
+}
+
+static char *with_query(const char *before, enum query q)
+{
+    struct buf sql;
+
+    buf_init(&sql, 1 << 16);
+    buf_text(&sql, before);
+    buf_text(&sql, query_text[q]);
+    buf_byte(&sql, '\0');
+    return (char *)sql.at; /* the caller frees it */
+}
+
+static double rows_of(PGconn *conn, enum query q, int n, const char *const *args)
+{
+    char *sql = with_query("EXPLAIN (ANALYZE, FORMAT JSON) ", q);
+    PGresult *res = PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0);
+
+    free(sql);
+    return rows_of_plan(res, q);
+}
+
+/* The same by the plan for any values, which a connection that asks often comes to use. */
+static double rows_of_any(PGconn *conn, enum query q, const char *args)
+{
+    char *sql = with_query("SET plan_cache_mode = force_generic_plan; PREPARE q AS ", q);
+    char execute[256];
+    PGresult *res = PQexec(conn, sql);
+
+    free(sql);
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        fail_msg("%s: %s", query_name[q], PQresultErrorMessage(res));
+    PQclear(res);
+    snprintf(execute, sizeof execute, "EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE q(%s)", args);
+
+    double rows = rows_of_plan(PQexec(conn, execute), q);
+
+    PQclear(PQexec(conn, "DEALLOCATE q"));
     return rows;
 }
 
@@ -252,10 +283,79 @@ static void ten_times_the_sessions_read_as_many_rows(void **state)
     pg_drop_db(db);
 }
 
+#define BETA 4000 /* stacks of each of two builds, hardly two of a family */
+
+static void add_stacks(void)
+{
+    pg_sql(db,
+           "CREATE TABLE beta AS"
+           " SELECT substr(sha256(convert_to(b || ' ' || i, 'UTF8')), 1, 16) AS hash,"
+           "        substr(sha256(convert_to((i %% 1500)::text, 'UTF8')), 1, 16) AS family,"
+           "        b AS build_id, 1 + (i = 7)::int AS events"
+           " FROM generate_series(1, 2) b, generate_series(1, %d) i",
+           BETA);
+    pg_sql(db, "INSERT INTO stack_total SELECT 1, hash, 0, build_id, events, 300000 FROM beta");
+    pg_sql(db, "INSERT INTO stack_family (app_id, hash, kind, family, prints, grouping, class,"
+               " title, owner, ignored, provisional, platform, folded, events)"
+               " SELECT 1, hash, 0, family, ARRAY[family], 1, 'in_app', 'a', '', false, false,"
+               " 'android', ARRAY['main', 'a'], events FROM beta");
+    pg_sql(db, "ANALYZE");
+}
+
+static void a_flame_graph_reads_each_of_its_stacks_once(void **state)
+{
+    PGconn *conn;
+    char *family, args[128];
+    double whole, few;
+
+    (void)state;
+    pg_test_db(db);
+    make_names();
+    add_stacks();
+    conn = PQconnectdb(db);
+    family = pg_rows(db, "SELECT DISTINCT family FROM beta ORDER BY family LIMIT 1");
+    family[strcspn(family, "\n")] = '\0';
+    whole = rows_of_any(conn, Q_FLAME_OF_BUILD, "1, 2, 0, NULL, 5000");
+    snprintf(args, sizeof args, "1, 2, 0, '%s', 5000", family);
+    few = rows_of_any(conn, Q_FLAME_OF_BUILD, args);
+    print_message("of %d stacks: %.0f rows, of one of 1500 families %.0f\n", BETA, whole, few);
+    assert_true(whole >= BETA);
+    assert_true(whole <= 2 * BETA);
+    assert_true(few > 0);
+    assert_true(few <= 4 * 2 * (BETA / 1500 + 1));
+    snprintf(args, sizeof args, "1, 0, '%s', 5000", family);
+    few = rows_of_any(conn, Q_FLAME_OF_ALL, args);
+    print_message("in all builds %.0f\n", few);
+    assert_true(few > 0);
+    assert_true(few <= 4 * 2 * (BETA / 1500 + 1));
+    free(family);
+    PQfinish(conn);
+    pg_drop_db(db);
+}
+
+static void whether_stacks_wait_is_told_without_reading_all(void **state)
+{
+    PGconn *conn;
+    double rows;
+
+    (void)state;
+    pg_test_db(db);
+    make_names();
+    add_stacks();
+    conn = PQconnectdb(db);
+    rows = rows_of_any(conn, Q_FAMILY_BASE, "1, 1, 'all', '', 1");
+    print_message("of %d stacks: %.0f rows\n", 2 * BETA, rows);
+    assert_true(rows < 16);
+    PQfinish(conn);
+    pg_drop_db(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ten_times_the_sessions_read_as_many_rows),
+        cmocka_unit_test(a_flame_graph_reads_each_of_its_stacks_once),
+        cmocka_unit_test(whether_stacks_wait_is_told_without_reading_all),
     };
 
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);

@@ -838,6 +838,68 @@ static void a_job_whose_lease_ends_while_it_stores_stays_its_workers(void **stat
     native_build_free(&b);
 }
 
+#define MANY 300 /* stacks: more than a worker reads in one transaction */
+
+/* A session with as many stacks, each at its own place of the library. */
+static void play_many(struct api *api, const struct native_build *b)
+{
+    struct session_builder *s = sb_new(1);
+    uint32_t game;
+
+    sb_part(s, 0, 0);
+    game = sb_module(s, "libgame.so", b->debug_id, 0x7000000000, 0x100000);
+    for (unsigned i = 0; i < MANY; i++)
+        sb_crash(s, 1000 * (i + 1), 11, "SIGSEGV",
+                 sb_stack(s, "main", SB_FRAMES({.module = game, .offset = 0x1000 + i})));
+    sb_end(s, 1000000, END_STOPPED);
+    api_upload(api, 0, s, "install 1");
+    sb_free(s);
+}
+
+/* A worker that reads many stacks stands before the last of them while a table arrives. What it
+ * missed with the first ones may be there by now: it must not write its being missing over what
+ * others read meanwhile. */
+static void a_table_that_comes_while_stacks_are_read_is_used_for_the_rest(void **state)
+{
+    struct api *api = *state;
+    struct worker_config config = config_of(api);
+    struct native_build b;
+    struct err err;
+    struct db *db = db_open(api->conninfo, &err);
+    pthread_t worker;
+    void *done;
+
+    assert_non_null(db);
+    native_build_make(&b, BUILD_ID, 1, NULL);
+    play_many(api, &b);
+    drain(api);
+    /* The table is there already, only that nobody finds it. */
+    assert_outcome(upload(api, 0, "symbols", b.bytes, b.size), "stored", "");
+    pg_sql(api->conninfo, "UPDATE symcache SET debug_id = 'hidden'");
+    pg_sql(api->conninfo, "UPDATE stack SET symbols = NULL");
+    pg_sql(api->conninfo,
+           "INSERT INTO job (kind, shard, ref, app_id, day)"
+           " VALUES ('stacks', %lld * 64, md5('all')::uuid, %lld, CURRENT_DATE)",
+           (long long)api->app[0], (long long)api->app[0]);
+    assert_true(
+        db_script(db, "BEGIN; SELECT FROM stack ORDER BY hash DESC LIMIT 1 FOR UPDATE", &err));
+    assert_int_equal(pthread_create(&worker, NULL, drain_aside, &config), 0);
+    for (int64_t waiting = 0; !waiting;) /* until the first ones are read */
+        waiting = pg_i64(api->conninfo, "SELECT count(*) FROM pg_stat_activity WHERE datname ="
+                                        " current_database() AND wait_event_type = 'Lock'");
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM stack WHERE symbols IS NULL"),
+                     MANY - 256);
+    pg_sql(api->conninfo, "UPDATE symcache SET debug_id = '%s'", b.debug_id);
+    assert_true(db_script(db, "COMMIT", &err));
+    pthread_join(worker, &done);
+    assert_non_null(done);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM stack WHERE symbols::text LIKE"
+                                           " '%%\"missing\"%%'"),
+                     256);
+    db_close(db);
+    native_build_free(&b);
+}
+
 static bool lost(void *user, struct err *err)
 {
     (*(unsigned *)user)++;
@@ -1193,6 +1255,7 @@ int main(void)
         TEST(a_table_of_an_earlier_layout_is_made_again_from_its_upload),
         TEST(a_posted_crash_reads_with_symbols_too),
         TEST(a_job_whose_lease_ends_while_it_stores_stays_its_workers),
+        TEST(a_table_that_comes_while_stacks_are_read_is_used_for_the_rest),
         cmocka_unit_test(a_child_whose_job_is_lost_is_killed),
         cmocka_unit_test(a_sparse_gigabyte_is_read_within_the_limits),
     };

@@ -92,6 +92,7 @@ static bool batch(struct restacking *r, bool last, bool *more, struct err *err)
     struct job_run *run = r->run;
     struct db_rows rows;
 
+    symbolicator_forget(&r->symbols);
     arena_reset(run->work);
     if (!db_begin(run->db, err) || !next_batch(r, &rows, err))
         return false;
@@ -143,7 +144,7 @@ bool stacks_job(struct job_run *run, enum job_outcome *out, struct err *err)
     struct restacking r = {.run = run};
     bool ok;
 
-    ok = symbolicator_init(&r.symbols, run->db, run->symcaches, run->mem, run->job.app_id, err) &&
+    ok = symbolicator_init(&r.symbols, run->db, run->symcaches, run->work, run->job.app_id, err) &&
          run_all(&r, err);
     symbolicator_fini(&r.symbols);
     if (ok)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SOURCES 512 /* debug ids of one job; beyond, the first are given back */
+#define MAX_SOURCES 512 /* debug ids of one batch; beyond, the first are given back */
 #define SCRATCH_BYTES ((size_t)16 << 20)
 #define MAX_ALTERNATIVES 8 /* shown of an ambiguous frame */
 #define FUNCTION_BYTES 2048
@@ -40,10 +40,16 @@ static void give_back(struct symbolicator *s, struct symbol_source **list)
     *list = NULL;
 }
 
-void symbolicator_fini(struct symbolicator *s)
+void symbolicator_forget(struct symbolicator *s)
 {
     give_back(s, &s->sources);
     give_back(s, &s->mappings);
+    s->n_sources = 0;
+}
+
+void symbolicator_fini(struct symbolicator *s)
+{
+    symbolicator_forget(s);
     arena_free(s->scratch);
     s->scratch = NULL;
 }

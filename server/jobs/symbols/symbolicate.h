@@ -1,7 +1,8 @@
 /*
  * symbolicate: how a stack reads with the symbols an app has. One symbolicator serves one job in
- * one thread; what it learned (tables, and that there are none) holds for that job alone, so
- * symbols that arrive meanwhile are met by the next.
+ * one thread. What it learned (tables, and that there are none) holds until symbolicator_forget(),
+ * which is due before the stacks of another transaction are locked: what another job has read with
+ * newer symbols in between would be overwritten with older knowledge, and nobody comes again.
  *
  * A stack's frames come as they are stored: [{"module", "debug_id", "offset"} | {"text"} …],
  * innermost first. They leave as a list of frames in which inlined calls have frames of their own:
@@ -27,7 +28,7 @@ extern const char *const stack_state_name[];
 struct symbolicator {
     struct db *db;
     struct symcache_files *files;
-    struct arena *mem; /* lives as long as the symbolicator */
+    struct arena *mem; /* what was learned; the caller may reset it once it is forgotten */
     int64_t app;
     struct symbol_source *sources, *mappings; /* lists */
     size_t n_sources;
@@ -37,7 +38,8 @@ struct symbolicator {
 /* Borrows nothing yet. */
 bool symbolicator_init(struct symbolicator *s, struct db *db, struct symcache_files *files,
                        struct arena *mem, int64_t app, struct err *err) MUST_CHECK;
-void symbolicator_fini(struct symbolicator *s); /* returns the tables */
+void symbolicator_forget(struct symbolicator *s); /* returns the tables */
+void symbolicator_fini(struct symbolicator *s);
 
 /* Appends the list to `out`. build_id: of a stack with managed frames, 0 if not known. */
 bool symbolicate(struct symbolicator *s, const char *frames_json, int64_t build_id, struct buf *out,
