@@ -273,6 +273,7 @@ static bool begin_session(struct fw_context *fw)
         if (set_up_uploader(fw, o) && start_threads(fw)) {
             atomic_store(&fw->live, true);
             fw_hook_unblock(&fw->hook, FW_BLOCK_CONSENT);
+            fw_waker_wake(&fw->watchdog.waker); /* it may have found the hook blocked */
             fw_target(fw, o->target_interval_us, o->device.refresh_millihertz);
             return true;
         }
