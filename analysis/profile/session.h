@@ -4,7 +4,7 @@
  * bytes counts, ties broken by the greater SHA-256; the others are counted as superseded.
  *
  * All is sorted by time. Values are checked against the bounds of hardware.h; frames out of bounds
- * stay in the row, marked. Frames that begin before the previous row's end overlap: marked invalid.
+ * stay in the row, marked. Frames that begin before the previous row's end are marked as overlap.
  */
 #pragma once
 #include "profile/part.h"

@@ -1,6 +1,7 @@
 /*
- * session_merge: what session.c, session_scenes.c and session_frames.c share. Private to profile.
- * Each step fills fields of `session`; a full arena is latched and judged once, at the end.
+ * session_merge: what session.c, session_scenes.c and session_frames.c share; the key of a scene
+ * and the level of a jank with summary.c and events.c too. Private to profile. Each step fills
+ * fields of `session`; a full arena is latched and judged once, at the end.
  */
 #pragma once
 #include "profile/session.h"

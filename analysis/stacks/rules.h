@@ -39,8 +39,9 @@ struct rule {
 
 struct rules {
     /* The app's own code. A frame: excluded if an exclude rule matches; else in-app if an include
-     * rule matches; else the system's or a runtime's by the built-in lists; else in-app if there
-     * are no include rules at all. */
+     * rule matches, of those of packages and functions; else the system's or a runtime's by the
+     * built-in lists, of which a module rule overrules that of libraries and a keyword neither;
+     * else in-app if another include rule matches or there are none at all. */
     const struct rule *include, *exclude;
     size_t n_include, n_exclude;
     /* Families to leave out of lists and tickets: any in-app frame of the fingerprint at `depth`

@@ -6,7 +6,7 @@
  *   prior_m = intercept + sum_j coef_j (f_mj - mean_j) / scale_j + residual of its SoC, shrunken
  *   c_m = prior_m + n / (n + s^2/w^2) (mean y_m - prior_m)
  * coef: ridge regression. s^2: variance of sessions within a model; w^2: of models around the
- * prior. c is in ln ms: smaller is faster. Cuts are placed once, in ms, and frozen; then a model
+ * prior. c is in ln ms: smaller is faster. Cuts are in ms, and frozen once placed; then a model
  * moves only if its capability lies outside its tier with chance > 0.95. Tier 0 is untiered; tiers
  * count from 1, the fastest.
  */

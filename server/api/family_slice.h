@@ -1,7 +1,8 @@
 /*
  * family_slice: which slice of the counts of families a question is about: a build or all, and one
- * of tier, scene, tier and scene, device model, OS version, cause or day. What is kept of families
- * is kept by these; other combinations are refused.
+ * of tier, scene, tier and scene, device model, OS version or cause. What is kept of families is
+ * kept by these; other combinations are refused. Single-threaded like its request; texts live in
+ * r->mem.
  */
 #pragma once
 #include "server/http/req.h"

@@ -1,5 +1,6 @@
 /*
- * The insides of struct http_server, for exchange.c, uploads.c, listener.c and server.c.
+ * The insides of struct http_server, for server.c, acceptor.c, listener.c, exchange.c and, through
+ * upload_parts.h, the uploads.
  */
 #pragma once
 #include "server/http/exchange.h"

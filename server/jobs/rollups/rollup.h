@@ -1,7 +1,8 @@
 /*
  * rollup: adds the changes of sessions to frame_rollup, model_rollup, install_build, metric_rollup
- * and scene_cell. Inside the sessions' transaction, as its last writes: tables in this order, rows
- * in key order, so two transactions never wait for each other in a circle.
+ * and scene_cell. Inside the sessions' transaction, as its last writes to rows that sessions share:
+ * tables in this order, rows in key order, so two transactions never wait for each other in a
+ * circle.
  */
 #pragma once
 #include "profile/contribution.h"

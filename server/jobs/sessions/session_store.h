@@ -1,7 +1,7 @@
 /*
  * session_store: writes what a session's parts say, in place of what stood there. Inside the
  * transaction that holds the session's lock. The order of writes is the same for all sessions
- * (names, stacks, session, events, quarantine, queue, rollups), and so is the order within each:
+ * (names, stacks, session, events, quarantine, queue, rollups, tally), and so is the order in each:
  * workers wait for each other, never in a circle.
  */
 #pragma once
