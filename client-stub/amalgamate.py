@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FOLDERS = ["wire", "src", "src/buffer", "src/collect", "src/report", "src/control", "src/display",
+FOLDERS = ["wire", "src", "src/buffer", "src/collect", "src/report", "src/control",
            "platform", "platform/linux", "platform/apple"]
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|\d[\w.]*|.', re.S)
 SYSTEM = re.compile(r"((?:^[ \t]*#[ \t]*include[ \t]+<[^\n]*\n)+)", re.M)

@@ -31,7 +31,7 @@ enum {
     RETRACE_AT_VERSION = 8,
     RETRACE_AT_FLAGS = 12,
     RETRACE_AT_STRINGS = 16, /* 64 bits: bytes of strings */
-    RETRACE_AT_SIZES = 24,   /* RETRACE_TABLES words */
+    RETRACE_AT_SIZES = 24,   /* nine words: rows of buckets, classes … thrown, without `ends` */
     RETRACE_AT_NAMES = 60,   /* six strings, in the order of struct retrace */
     RETRACE_AT_COUNTS = 84,  /* in the order of RETRACE_COUNTS; up to 11 of them */
 
