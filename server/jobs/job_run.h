@@ -4,7 +4,8 @@
  * A kind runs in one transaction of its own, which ends with the job's deletion. It returns false
  * for a fault of ours: the caller rolls back, and the job is tried again. Bad input is not a fault:
  * the kind commits a quarantine row and the job is over (JOB_REFUSED). Kinds that take long
- * (symbols, stacks) prolong their lease, and may commit parts of their work that can be done twice.
+ * (symbols, stacks, families, most that recur) prolong their lease, and may commit parts of their
+ * work that can be done twice.
  */
 #pragma once
 #include "server/jobs/queue.h"

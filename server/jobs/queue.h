@@ -9,7 +9,7 @@
 struct job {
     int64_t job_id, shard, app_id, attempts, day; /* day: since 2000-01-01 */
     const char *kind;
-    struct bytes ref; /* 16 bytes: upload id or session id */
+    struct bytes ref; /* 16 bytes: upload, session, look-up table …, as the kind has it */
     bool dead;        /* out of attempts: only to be told of */
 };
 

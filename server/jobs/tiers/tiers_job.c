@@ -1,5 +1,6 @@
 /* 'tiers': fits the capability of device models anew, moves models that surely belong elsewhere,
- * and their sessions after them. Cuts are placed once; see stats/tier.h and docs/tiers.md. */
+ * and their sessions after them. Places the first cuts; others come when somebody asks. See
+ * stats/tier.h, tier_place.h and docs/tiers.md. */
 #include "server/jobs/job_run.h"
 #include "server/jobs/rollups/placement.h"
 #include "server/jobs/tiers/tier_place.h"
