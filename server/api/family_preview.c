@@ -11,6 +11,7 @@
 
 #define AT_ONCE 500
 #define BATCH_BYTES ((size_t)128 << 20)
+#define SCRATCH_BYTES ((size_t)32 << 20) /* of one stack */
 #define RESULT_BYTES ((size_t)64 << 20)
 #define KIN_BYTES ((size_t)96 << 20)
 #define SHOWN 100           /* of each kind of change */
@@ -55,7 +56,7 @@ struct affected { /* stacks that change family, place on the list or owner */
 struct preview {
     struct req *r;
     struct grouping then;
-    struct arena *mem, *batch; /* mem: of what is told */
+    struct arena *mem, *batch, *scratch; /* mem: of what is told; scratch: of one stack */
     struct change *at;
     size_t n;
     bool complete;
@@ -84,12 +85,14 @@ static void note_affected(struct preview *p, const struct stack_row *row, const 
 static bool look_at(struct preview *p, const struct stack_row *row, struct err *err)
 {
     const struct group_stack stack = {row->kind, row->platform, row->symbols, row->frames};
-    struct grouped *g = arena_alloc(p->batch, sizeof *g);
     struct change *c = &p->at[p->n];
+    struct grouped *g;
 
+    arena_reset(p->scratch);
+    g = arena_alloc(p->scratch, sizeof *g);
     if (!g)
         return err_full(err, "a request");
-    if (!group_stack(&p->then, &stack, p->batch, g, err))
+    if (!group_stack(&p->then, &stack, p->scratch, g, err))
         return false;
     *c = (struct change){.events = row->events, .stacks = 1};
     memcpy(c->now.family, row->family.at, FINGERPRINT_BYTES);
@@ -106,19 +109,35 @@ static bool look_at(struct preview *p, const struct stack_row *row, struct err *
     return !arena_full(p->mem) || err_full(err, "a request");
 }
 
+/* The stacks behind a key: *most of them, or fewer from now on if so many are too much. */
+static bool read_stacks(struct preview *p, struct db_arg events, struct db_arg hash,
+                        struct db_arg kind, int64_t *most, struct db_rows *out, struct err *err)
+{
+    for (;; *most /= 2) {
+        int64_t room = (int64_t)(PREVIEW_STACKS - p->n);
+
+        *most = *most < room ? *most : room;
+        arena_reset(p->batch);
+        if (db_all(p->r->db, Q_FAMILY_PREVIEW,
+                   DB_ARGS(db_i64(p->r->who.app), events, hash, kind, db_i64(*most)), &stack_map,
+                   p->batch, out, err))
+            return true;
+        if (*most == 1 || err->code != ERR_TOO_BIG)
+            return false;
+    }
+}
+
 static bool look_at_all(struct preview *p, struct err *err)
 {
     struct db_arg events = db_null(), hash = db_null(), kind = db_null();
     unsigned char last[16];
-    struct db_rows rows = {.n = AT_ONCE};
+    struct db_rows rows;
+    int64_t most = AT_ONCE;
 
-    while (rows.n == AT_ONCE && p->n < PREVIEW_STACKS) {
+    do {
         const struct stack_row *row;
 
-        arena_reset(p->batch);
-        if (!db_all(p->r->db, Q_FAMILY_PREVIEW,
-                    DB_ARGS(db_i64(p->r->who.app), events, hash, kind, db_i64(AT_ONCE)), &stack_map,
-                    p->batch, &rows, err))
+        if (!read_stacks(p, events, hash, kind, &most, &rows, err))
             return false;
         row = rows.at;
         for (size_t i = 0; i < rows.n; i++)
@@ -130,8 +149,8 @@ static bool look_at_all(struct preview *p, struct err *err)
         kind = db_i64(row[rows.n - 1].kind);
         memcpy(last, row[rows.n - 1].hash.at, sizeof last);
         hash = db_bytes(last, sizeof last);
-    }
-    p->complete = rows.n < AT_ONCE;
+    } while (rows.n == (size_t)most && p->n < PREVIEW_STACKS);
+    p->complete = rows.n < (size_t)most;
     return true;
 }
 
@@ -421,11 +440,12 @@ json_t *family_preview(struct req *r, const struct grouping *now, const struct f
     p.then.rules = *then;
     p.mem = arena_new(RESULT_BYTES);
     p.batch = arena_new(BATCH_BYTES);
+    p.scratch = arena_new(SCRATCH_BYTES);
     p.at = p.mem ? arena_array(p.mem, PREVIEW_STACKS, sizeof *p.at) : NULL;
     p.affected.hash = p.mem ? arena_array(p.mem, PREVIEW_STACKS, sizeof *p.affected.hash) : NULL;
     p.affected.kind = p.mem ? arena_array(p.mem, PREVIEW_STACKS, sizeof *p.affected.kind) : NULL;
     kin = arena_new(KIN_BYTES);
-    if (!p.at || !p.batch || !kin || arena_full(p.mem)) {
+    if (!p.at || !p.batch || !p.scratch || !kin || arena_full(p.mem)) {
         err_memory(err);
     } else if (family_kin_apply(r->db, r->who.app, kin, &p.then, err) && look_at_all(&p, err) &&
                count_affected(&p, err)) {
@@ -435,6 +455,7 @@ json_t *family_preview(struct req *r, const struct grouping *now, const struct f
         tree = tell(&p, stacks, err);
     }
     arena_free(kin);
+    arena_free(p.scratch);
     arena_free(p.batch);
     arena_free(p.mem);
     return tree;

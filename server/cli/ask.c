@@ -35,6 +35,11 @@ void ask_url_query(struct ask_url *u, const char *name, const char *value)
     u->query = true;
 }
 
+bool ask_url_fits(const struct ask_url *u, struct err *err)
+{
+    return !u->full || err_set(err, ERR_INVALID, "the arguments are too long");
+}
+
 bool ask(const struct client_options *o, const char *method, const char *path, json_t *body,
          json_t **out, struct err *err)
 {

@@ -14,6 +14,7 @@ struct ask_url {
 void ask_url_put(struct ask_url *u, const char *text);     /* as it is */
 void ask_url_segment(struct ask_url *u, const char *text); /* a name within the path */
 void ask_url_query(struct ask_url *u, const char *name, const char *value); /* NULL: none */
+bool ask_url_fits(const struct ask_url *u, struct err *err) MUST_CHECK;
 
 /* One request; `body` (may be NULL) is taken. *out belongs to the caller; NULL: nothing came. */
 bool ask(const struct client_options *o, const char *method, const char *path, json_t *body,

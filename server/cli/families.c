@@ -26,6 +26,8 @@ static int view(const struct view *v, const struct ask_url *url, void (*print)(c
     struct err err = {0};
     json_t *out = NULL;
 
+    if (!ask_url_fits(url, &err))
+        return cli_fail(&err);
     if (v->json)
         return ask_and_print(&v->client, "GET", url->text, NULL);
     if (!ask(&v->client, "GET", url->text, NULL, &out, &err))
@@ -163,7 +165,21 @@ static int flame(int argc, char **argv)
     ask_url_query(&p, "kind", kind);
     ask_url_query(&p, "value", value);
     ask_url_query(&p, "prune_ppm", "0");
-    return save(&o, p.text, out, &err) ? CLI_OK : cli_fail(&err);
+    return ask_url_fits(&p, &err) && save(&o, p.text, out, &err) ? CLI_OK : cli_fail(&err);
+}
+
+/* POSTs `body` (taken), which is NULL if an argument is no UTF-8. */
+static int edit(const struct client_options *o, const struct ask_url *url, json_t *body)
+{
+    struct err err = {0};
+
+    if (!body)
+        err_set(&err, ERR_INVALID, "the arguments are no UTF-8");
+    if (!body || !ask_url_fits(url, &err)) {
+        json_decref(body);
+        return cli_fail(&err);
+    }
+    return ask_and_print(o, "POST", url->text, body);
 }
 
 static int merge(int argc, char **argv)
@@ -182,8 +198,7 @@ static int merge(int argc, char **argv)
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
     p = of_family(args.at[0], "/merge");
-    return ask_and_print(&o, "POST", p.text,
-                         json_pack("{s:s, s:s}", "into", args.at[1], "note", note));
+    return edit(&o, &p, json_pack("{s:s, s:s}", "into", args.at[1], "note", note));
 }
 
 static int split(int argc, char **argv)
@@ -215,7 +230,7 @@ static int split(int argc, char **argv)
         return CLI_USAGE;
     }
     p = of_family(args.at[0], "/split");
-    return ask_and_print(&o, "POST", p.text, json_pack("{s:I, s:s}", "depth", depth, "note", note));
+    return edit(&o, &p, json_pack("{s:I, s:s}", "depth", depth, "note", note));
 }
 
 static int undo(int argc, char **argv)
@@ -225,16 +240,17 @@ static int undo(int argc, char **argv)
     const struct cli_usage usage = {
         "families undo", "EDIT", "Undoes a merge or split by its number. Needs an admin key.",
         options,         1,      1};
-    struct ask_url p = {.n = 0};
     struct cli_args args;
+    struct err err = {0};
+    char path[64];
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    ask_url_put(&p, "/v1/family-edits/");
-    ask_url_segment(&p, args.at[0]);
-    ask_url_put(&p, "/undo");
-    return ask_and_print(&o, "POST", p.text, NULL);
+    if (!ask_path(path, sizeof path, "/v1/family-edits", args.at[0], "/undo", "families merge",
+                  &err))
+        return cli_fail(&err);
+    return ask_and_print(&o, "POST", path, NULL);
 }
 
 int cmd_families(int argc, char **argv)

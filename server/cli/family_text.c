@@ -173,8 +173,10 @@ static void steps(const struct term *t, const json_t *list)
 
     json_array_foreach(list, i, step)
     {
+        const char *text = json_string_value(step);
+
         fputs(i ? " > " : "", t->out);
-        term_text(t, json_string_value(step), 40);
+        term_text(t, text ? text : "", 40);
     }
     fputc('\n', t->out);
 }

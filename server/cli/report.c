@@ -126,6 +126,7 @@ int cmd_report(int argc, char **argv)
         "report", "BUILD", "Compares a build (its id) with its baseline, by tier and scene.",
         options,  1,       1};
     struct cli_args args;
+    struct err err = {0};
     struct ask_url url = {.n = 0};
     int code;
 
@@ -137,8 +138,8 @@ int cmd_report(int argc, char **argv)
     ask_url_query(&url, "tier", o.tier);
     ask_url_query(&url, "scene", o.scene);
     ask_url_query(&url, "format", strcmp(o.format, "text") == 0 ? NULL : o.format);
-    if (url.full) {
-        fputs("framewatch: the arguments are too long\n", stderr);
+    if (!ask_url_fits(&url, &err)) {
+        cli_fail(&err);
         return CLI_USAGE;
     }
     return fetch_report(&o, url.text);
@@ -185,7 +186,7 @@ int cmd_health(int argc, char **argv)
     ask_url_put(&url, "/v1/health-check");
     ask_url_query(&url, "build", build);
     ask_url_query(&url, "day", day);
-    if (!ask(&client, "GET", url.text, NULL, &doc, &err))
+    if (!ask_url_fits(&url, &err) || !ask(&client, "GET", url.text, NULL, &doc, &err))
         return cli_fail(&err);
     term_text(&t, string(json_object_get(doc, "build"), "version_name"), 40);
     printf(", day %lld, %lld sessions\n", (long long)number(doc, "day"),

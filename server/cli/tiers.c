@@ -90,6 +90,7 @@ static int tiers_models(int argc, char **argv)
         0,
         1};
     struct cli_args args;
+    struct err err = {0};
     struct ask_url url = {.n = 0};
     int code;
 
@@ -99,6 +100,8 @@ static int tiers_models(int argc, char **argv)
     ask_url_query(&url, "limit", "200");
     ask_url_query(&url, "q", args.n && *args.at[0] ? args.at[0] : NULL);
     ask_url_query(&url, "tier", tier && *tier ? tier : NULL);
+    if (!ask_url_fits(&url, &err))
+        return cli_fail(&err);
     return ask_list(&client, url.text, true, &(struct ask_rows){.show = show_model});
 }
 

@@ -110,6 +110,14 @@ bool db_revive(struct db *db, struct err *err)
     return db->in_transaction ? ready(db, err) : connect_db(db, err);
 }
 
+bool db_reach(struct db **db, const char *conninfo, struct err *err)
+{
+    if (*db)
+        return db_revive(*db, err);
+    *db = db_open(conninfo, err);
+    return *db;
+}
+
 static bool prepare(struct db *db, enum query q, struct err *err)
 {
     if (!ready(db, err))

@@ -146,6 +146,8 @@ void db_close(struct db *db);
 /* Before the first call after a rest: a connection that the server closed meanwhile is opened
  * again. Costs no round trip. Nothing inside a transaction. */
 bool db_revive(struct db *db, struct err *err) MUST_CHECK;
+/* The same of a thread's own connection; NULL: it is opened. */
+bool db_reach(struct db **db, const char *conninfo, struct err *err) MUST_CHECK;
 
 /* Statement whose rows, if any, are of no interest. */
 bool db_exec(struct db *db, enum query q, struct db_args args, struct err *err) MUST_CHECK;

@@ -249,7 +249,7 @@ static bool lane_step(struct lane *lane, bool *found, struct err *err)
     struct job job;
 
     *found = false;
-    if (!lane->db && !(lane->db = db_open(lane->worker->conninfo, err)))
+    if (!db_reach(&lane->db, lane->worker->conninfo, err))
         return false;
     arena_reset(lane->claim);
     policy.last_app = lane->last_app;
@@ -322,7 +322,7 @@ static bool upkeep(struct worker *w, struct db **db, struct err *err)
     char line[160];
     bool done;
 
-    if (!*db && !(*db = db_open(w->conninfo, err)))
+    if (!db_reach(db, w->conninfo, err))
         return false;
     if (!maintenance_run(*db, w->config.days_ahead, &w->config.retention, &done, &report, err))
         return false;
@@ -347,7 +347,7 @@ static bool look_at_schedule(struct worker *w, struct db **db, struct err *err)
 {
     int64_t queued = 0;
 
-    if (!*db && !(*db = db_open(w->conninfo, err)))
+    if (!db_reach(db, w->conninfo, err))
         return false;
     if (!schedule_due(*db, w->config.clock_offset_ms, &queued, err))
         return false;

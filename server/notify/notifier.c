@@ -376,7 +376,7 @@ static bool lane_step(struct lane *lane, bool *found, struct err *err)
     int64_t claimed_us = now_us();
 
     *found = false;
-    if (!lane->db && !(lane->db = db_open(lane->n->conninfo, err)))
+    if (!db_reach(&lane->db, lane->n->conninfo, err))
         return false;
     arena_reset(lane->mem);
     if (!claim(lane, &c, &d, found, &delivery, err))

@@ -977,6 +977,11 @@ static void the_tool_shows_explains_exports_and_changes(void **state)
     prints(api, "families undo 1", "\"undone_at\": \"", 0);
     snprintf(args, sizeof args, "families split %s", a);
     prints(api, args, "--depth is required", 2);
+    snprintf(args, sizeof args, "families merge %s %s --note $(printf '\\377')", b, a);
+    prints(api, args, "no UTF-8", 1);
+    prints(api, "families undo ..", "is a number", 1);
+    prints(api, "families list --os $(printf %05000d 0)", "too long", 1);
+    prints(api, "families show $(printf %05000d 0)", "too long", 1);
     prints(api, "rules show", "\"min_rate_ppm\": 1000", 0);
     prints_of(api, "{\"depth\": 1}", "rules preview -", "Families that merge", 0);
     prints_of(api, "{\"depth\": 2}", "rules set - --note wider", "\"version\": 1", 0);

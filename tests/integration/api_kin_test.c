@@ -271,6 +271,40 @@ static void the_order_of_arrival_and_of_looks_does_not_matter(void **state)
     free(other);
 }
 
+/* 600 stacks of 250 long frames each, as whoever has an ingest key can post them. */
+static void put_huge_stacks(struct api *api)
+{
+    pg_sql(api->conninfo,
+           "WITH n AS (SELECT n, 'com.' || repeat('Abcdefgh' || n || '.', 18) || 'run' AS text "
+           "FROM generate_series(1, 250) n), "
+           "f AS (SELECT jsonb_agg(jsonb_build_object('text', text)) AS frames, "
+           "jsonb_agg(jsonb_build_object('frame', n - 1, 'status', 'managed', 'function', text)) "
+           "AS symbols FROM n), "
+           "i AS (SELECT jsonb_build_object('hash', '\\x' || md5(n::text)) AS hash "
+           "FROM generate_series(1, 600) n), "
+           "a AS (INSERT INTO stack SELECT (jsonb_populate_record(s, i.hash || to_jsonb(f))).* "
+           "FROM (SELECT s AS s FROM stack s LIMIT 1) x, i, f), "
+           "b AS (INSERT INTO stack_total SELECT (jsonb_populate_record(t, i.hash)).* "
+           "FROM (SELECT t AS t FROM stack_total t LIMIT 1) x, i) "
+           "INSERT INTO stack_family SELECT (jsonb_populate_record(t, i.hash)).* "
+           "FROM (SELECT t AS t FROM stack_family t LIMIT 1) x, i");
+}
+
+static void huge_stacks_stop_neither_kin_nor_previews(void **state)
+{
+    struct api *api = *state;
+    json_t *preview;
+
+    play(api, 0, 1, ARM64, "abc", 3);
+    settle(api);
+    put_huge_stacks(api);
+    preview = api_post(api, 0, ROLE_READ, 200, "/v1/family-rules/preview", "{\"depth\": 2}");
+    assert_int_equal(api_i64(preview, "stacks"), 601);
+    assert_true(json_is_true(json_object_get(preview, "complete")));
+    api_post(api, 0, ROLE_ADMIN, 202, "/v1/schedule/kin", "");
+    settle(api);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
@@ -280,6 +314,7 @@ int main(void)
         T(what_holds_no_longer_is_taken_back),
         T(a_rule_switches_it_off_and_the_preview_tells),
         T(the_order_of_arrival_and_of_looks_does_not_matter),
+        T(huge_stacks_stop_neither_kin_nor_previews),
     };
 #undef T
 

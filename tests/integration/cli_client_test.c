@@ -1,6 +1,7 @@
 /* The tool's HTTP client against a server that answers what each test tells it to. The tool is a
  * program, not a library, so its files are taken in whole. */
 #include "server/cli/client.c"
+#include "server/cli/family_text.c"
 #include "server/cli/term.c"
 
 #include <arpa/inet.h>
@@ -236,6 +237,16 @@ static void text_of_an_answer_cannot_drive_the_terminal(void **state)
     json_decref(out);
 }
 
+static void steps_that_are_no_texts_are_shown_empty(void **state)
+{
+    json_t *paths = json_pack("{s:[{s:[i, n, s]}]}", "paths", "steps", 1, "open_shop");
+
+    (void)state;
+    assert_non_null(paths);
+    family_paths_print(paths);
+    json_decref(paths);
+}
+
 static void a_server_out_of_reach_is_busy(void **state)
 {
     struct client_options o = {.server = "http://127.0.0.1:1"};
@@ -418,6 +429,7 @@ int main(void)
         cmocka_unit_test(follows_no_redirect_with_the_key),
         cmocka_unit_test(an_answer_that_is_no_json_or_cut_is_a_failure),
         cmocka_unit_test(text_of_an_answer_cannot_drive_the_terminal),
+        cmocka_unit_test(steps_that_are_no_texts_are_shown_empty),
         cmocka_unit_test(a_server_out_of_reach_is_busy),
         cmocka_unit_test(a_download_holds_the_bytes_or_nothing),
         cmocka_unit_test(options_win_over_environment_and_that_over_the_file),

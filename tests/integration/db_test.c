@@ -403,6 +403,22 @@ static void reviving_leaves_a_good_connection_and_an_open_transaction_alone(void
     assert_true(db_revive(db, &err));
 }
 
+static void a_threads_own_connection_is_opened_and_opened_again(void **state)
+{
+    struct err err;
+    struct db *own = NULL;
+
+    (void)state;
+    assert_false(db_reach(&own, "host=/nonexistent", &err));
+    assert_null(own);
+    for (int round = 0; round < 3; round++) {
+        if (!db_reach(&own, conninfo, &err) || !db_exec(own, Q_NOW, DB_NO_ARGS, &err))
+            fail_msg("round %d: %s", round, err.text);
+        pg_end_backends(conninfo);
+    }
+    db_close(own);
+}
+
 struct borrower {
     struct db_pool *pool;
     int failures;
@@ -465,6 +481,7 @@ int main(void)
         TEST(a_pool_that_cannot_connect_keeps_its_places),
         TEST(a_connection_closed_while_idle_is_replaced_before_it_is_lent),
         TEST(reviving_leaves_a_good_connection_and_an_open_transaction_alone),
+        TEST(a_threads_own_connection_is_opened_and_opened_again),
         TEST(many_threads_share_a_small_pool),
     };
 

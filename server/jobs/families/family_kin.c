@@ -7,7 +7,8 @@
 
 #define AT_ONCE 500
 #define BATCH_BYTES ((size_t)96 << 20)
-#define MEMBERS_MAX 20000 /* stacks times builds */
+#define SCRATCH_BYTES ((size_t)32 << 20) /* of one stack */
+#define MEMBERS_MAX 20000                /* stacks times builds */
 
 struct stack_row {
     int64_t kind;
@@ -33,7 +34,7 @@ struct search {
     struct db *db;
     int64_t app;
     const struct grouping *grouping;
-    struct arena *mem, *batch;
+    struct arena *mem, *batch, *scratch;
     struct kin_member *members;
     size_t n;
     struct kin_apart *apart;
@@ -98,12 +99,14 @@ static bool by_people(const struct grouped *g, bool split)
 static bool add(struct search *s, const struct stack_row *row, struct err *err)
 {
     const struct group_stack stack = {row->kind, row->platform, row->symbols, row->frames};
-    struct grouped *g = arena_alloc(s->batch, sizeof *g);
     struct kin_member *m = &s->members[s->n];
+    struct grouped *g;
 
+    arena_reset(s->scratch);
+    g = arena_alloc(s->scratch, sizeof *g);
     if (!g)
         return out_of_memory(err);
-    if (!group_stack(s->grouping, &stack, s->batch, g, err))
+    if (!group_stack(s->grouping, &stack, s->scratch, g, err))
         return false;
     if (g->is.class != STACK_CLASS_IN_APP || g->is.provisional || by_people(g, true))
         return true;
@@ -118,15 +121,28 @@ static bool add(struct search *s, const struct stack_row *row, struct err *err)
     return !arena_full(s->mem) || out_of_memory(err);
 }
 
+/* The stacks from `at` on: *n of them, or fewer from now on if so many are too much. */
+static bool read_stacks(struct search *s, int64_t kind, int64_t at, int64_t *n, struct db_rows *out,
+                        struct err *err)
+{
+    for (;; *n /= 2) {
+        arena_reset(s->batch);
+        if (db_all(s->db, Q_FAMILY_KIN_STACKS,
+                   DB_ARGS(db_i64(s->app), db_i64(kind), db_i64(*n), db_i64(at)), &stack_map,
+                   s->batch, out, err))
+            return true;
+        if (*n == 1 || err->code != ERR_TOO_BIG)
+            return false;
+    }
+}
+
 static bool read_members(struct search *s, int64_t kind, struct err *err)
 {
     struct db_rows rows = {.n = 1};
+    int64_t n = AT_ONCE;
 
-    for (int64_t at = 0; rows.n && at < KIN_STACKS && s->n < MEMBERS_MAX; at += AT_ONCE) {
-        arena_reset(s->batch);
-        if (!db_all(s->db, Q_FAMILY_KIN_STACKS,
-                    DB_ARGS(db_i64(s->app), db_i64(kind), db_i64(AT_ONCE), db_i64(at)), &stack_map,
-                    s->batch, &rows, err))
+    for (int64_t at = 0; rows.n && at < KIN_STACKS && s->n < MEMBERS_MAX; at += n) {
+        if (!read_stacks(s, kind, at, &n, &rows, err))
             return false;
         for (size_t i = 0; i < rows.n && s->n < MEMBERS_MAX; i++)
             if (!add(s, (const struct stack_row *)rows.at + i, err))
@@ -161,10 +177,12 @@ bool family_kin_find(struct db *db, int64_t app, int64_t kind, const struct grou
     bool ok;
 
     s.batch = arena_new(BATCH_BYTES);
+    s.scratch = arena_new(SCRATCH_BYTES);
     s.members = arena_array(mem, MEMBERS_MAX, sizeof *s.members);
-    ok = (s.members && s.batch) || out_of_memory(err);
+    ok = (s.members && s.batch && s.scratch) || out_of_memory(err);
     ok = ok && read_apart(&s, err) && read_members(&s, kind, err) &&
          kin_find(s.members, s.n, s.apart, s.n_apart, mem, &joins, &out->n, err);
+    arena_free(s.scratch);
     arena_free(s.batch);
     if (!ok)
         return false;
