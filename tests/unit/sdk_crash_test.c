@@ -5,6 +5,7 @@
 #include "src/control/context.h"
 
 #include "session.pb-c.h"
+#include "support/stack_room.h"
 
 #include <zstd.h>
 
@@ -689,6 +690,8 @@ static void an_alternate_stack_lies_above_a_guard_page_of_any_size(void **state)
 
 int main(int argc, char **argv)
 {
+    stack_room();
+
     const struct CMUnitTest tests[] = {
         CRASH_TEST(a_crash_is_told_with_its_stack_and_the_last_frames_before_it),
         CRASH_TEST(the_handler_that_was_there_before_has_its_turn),

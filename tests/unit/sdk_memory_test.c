@@ -2,6 +2,7 @@
  * only where the header says, and when it has no more the game goes on. */
 #include "src/clock.h"
 #include "src/control/context.h"
+#include "support/stack_room.h"
 
 #include <zstd.h>
 
@@ -699,6 +700,8 @@ static void a_newer_callers_struct_is_read_as_far_as_it_is_known(void **state)
 
 int main(void)
 {
+    stack_room();
+
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(all_memory_is_the_games_and_goes_back),
         MEMORY_TEST(an_old_session_is_closed_with_the_games_memory),

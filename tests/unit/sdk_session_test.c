@@ -3,6 +3,7 @@
 #include "src/control/context.h"
 
 #include "session.pb-c.h"
+#include "support/stack_room.h"
 
 #include <zstd.h>
 
@@ -960,6 +961,8 @@ static void the_sdks_threads_give_way_to_the_games(void **state)
 
 int main(int argc, char **argv)
 {
+    stack_room();
+
     if (argc == 2)
         return play_and_die(argv[1]);
 

@@ -3,6 +3,7 @@
 #include "src/clock.h"
 #include "src/control/context.h"
 #include "src/control/watchdog.h"
+#include "support/stack_room.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -389,6 +390,8 @@ static void eight_threads_call_everything_and_the_session_ends_whole(void **stat
 
 int main(void)
 {
+    stack_room();
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             stacks_are_taken_while_the_main_thread_holds_the_loaders_lock, start_dog, stop_dog),

@@ -5,6 +5,7 @@
 #include "platform/peek.h"
 #include "platform/unwind.h"
 #include "src/clock.h"
+#include "support/stack_room.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -534,6 +535,8 @@ static void a_handler_set_after_ours_stays(void **state)
 
 int main(void)
 {
+    stack_room();
+
     const struct CMUnitTest tests[] = {
         UNWIND_TEST(a_stack_through_libc_and_a_callback_is_backtraces),
         UNWIND_TEST(frames_name_module_and_the_address_in_its_file),

@@ -1,6 +1,7 @@
 /* Stacks while frames are long, whatever lock the frame holds. */
 #include "src/clock.h"
 #include "src/control/watchdog.h"
+#include "support/stack_room.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -430,6 +431,8 @@ static void a_game_that_answers_slowly_is_not_asked_again_and_native_stacks_go_o
 
 int main(void)
 {
+    stack_room();
+
     const struct CMUnitTest tests[] = {
         DOG_TEST(a_long_frame_gives_stacks_while_it_lasts),
         DOG_TEST(a_frame_gives_at_most_eight_stacks),
