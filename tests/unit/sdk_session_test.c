@@ -809,6 +809,28 @@ static void times_that_cannot_be_are_counted_and_left_out(void **state)
                      2);
 }
 
+/* The recorder looks at the clock, then for a configuration, then for frames. */
+static void frames_that_come_while_the_recorder_is_held_up_are_kept(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+    struct fw_recorder *r = &fw->recorder;
+    uint64_t until = fw_now_ns() + PATIENCE_NS;
+
+    while (atomic_load(&r->turns) < 2 && fw_now_ns() < until)
+        usleep(1000);
+    pthread_mutex_lock(&r->mailbox.mutex);
+    fw_recorder_wake(r);
+    while (!(atomic_load(&r->turns) & 1) && fw_now_ns() < until)
+        usleep(1000);
+    for (until = fw_now_ns() + 1100 * MS; fw_now_ns() < until;)
+        usleep(1000); /* it has been held up for more than a second */
+    play(fw, fw_now_ns(), 50);
+    pthread_mutex_unlock(&r->mailbox.mutex);
+    fw_stop(fw);
+    assert_int_equal(count_frames(arrived(g, 0)), 49);
+}
+
 static void a_null_session_does_nothing(void **state)
 {
     struct game *g = *state;
@@ -981,6 +1003,7 @@ int main(int argc, char **argv)
         GAME_TEST(a_row_of_long_frames_keeps_the_stacks_of_each),
         GAME_TEST(a_session_that_ends_within_a_long_frame_tells_it),
         GAME_TEST(times_that_cannot_be_are_counted_and_left_out),
+        GAME_TEST(frames_that_come_while_the_recorder_is_held_up_are_kept),
         GAME_TEST(a_null_session_does_nothing),
         GAME_TEST(bad_options_are_refused_with_a_reason),
         GAME_TEST(one_session_at_a_time),

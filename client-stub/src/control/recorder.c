@@ -355,6 +355,8 @@ static void take_frame(struct fw_recorder *r, uint64_t slot, uint64_t now)
         fw_slice_dropped(&r->slice, dropped - r->dropped_seen);
         r->dropped_seen = dropped;
     }
+    if (present > now + MAX_FUTURE_NS)
+        now = fw_now_ns(); /* this thread may have been held up since it looked */
     if (present < r->who->start_ns || present > now + MAX_FUTURE_NS) {
         r->odd_frames++; /* an engine with a clock of its own */
         break_row(r);
