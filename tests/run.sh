@@ -191,7 +191,7 @@ stage_valgrind() {
             continue
         fi
         f=$((f + 1))
-        { echo "---- valgrind $program (exit $rc)"; tail -n 50 "$logs/valgrind-$program.log"; } >>"$logs/failures"
+        { echo "---- valgrind $program (exit $rc)"; grep -E '^\[ +(FAILED|ERROR|LINE)' "$logs/valgrind-$program.log"; head -n 50 "$logs/valgrind-$program.log"; } >>"$logs/failures"
     done < <(unit_programs | xargs -r -P "$jobs" -I '{}' bash -c 'valgrind_one "$1" "$2"' valgrind '{}' "$logs")
     [ $((p + f)) -gt 0 ] || f=1
     report 'valgrind: unit programs' $((SECONDS - t)) "$p" "$f" 0
