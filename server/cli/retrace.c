@@ -1,7 +1,7 @@
 #include "cli.h"
 #include "mapped.h"
-#include "symbols/retrace_build.h"
-#include "symbols/retrace_memo.h"
+#include "symbols/retrace/retrace_build.h"
+#include "symbols/retrace/retrace_memo.h"
 
 #include <errno.h>
 #include <limits.h>

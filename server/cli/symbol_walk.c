@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "mapped.h"
-#include "symbols/retrace_build.h"
+#include "symbols/retrace/retrace_build.h"
 
 #include <dirent.h>
 #include <errno.h>

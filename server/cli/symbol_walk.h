@@ -5,7 +5,7 @@
 #pragma once
 #include "base/digest.h"
 #include "symbols/debug_file.h"
-#include "symbols/mapping_id.h"
+#include "symbols/retrace/mapping_id.h"
 
 #include <limits.h>
 

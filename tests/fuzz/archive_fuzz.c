@@ -4,7 +4,7 @@
  * must be there and open. */
 #include "server/jobs/symbols/index_file.h"
 
-#include "symbols/retrace.h"
+#include "symbols/retrace/retrace.h"
 #include "symbols/symcache.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* A mapping and a stack, parted by a line of "----": built, opened and printed. What begins like an
  * index is opened as one. */
 #include "base/buf.h"
-#include "symbols/retrace_build.h"
+#include "symbols/retrace/retrace_build.h"
 
 #include <stdlib.h>
 #include <string.h>

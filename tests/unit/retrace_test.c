@@ -1,9 +1,9 @@
 /* R8 and ProGuard mappings: the cases of tests/golden/retrace (each made by hand from the rules in
  * docs/retrace.md), and what must hold for any mapping. */
 #include "support/golden.h"
-#include "symbols/retrace_build.h"
-#include "symbols/retrace_format.h"
-#include "symbols/retrace_memo.h"
+#include "symbols/retrace/retrace_build.h"
+#include "symbols/retrace/retrace_format.h"
+#include "symbols/retrace/retrace_memo.h"
 #include "symbols_fixture.h"
 
 #include <dirent.h>

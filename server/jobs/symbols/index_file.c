@@ -3,7 +3,7 @@
 #include "base/digest.h"
 #include "base/utf8.h"
 #include "server/jobs/symbols/index_hidden.h"
-#include "symbols/retrace_build.h"
+#include "symbols/retrace/retrace_build.h"
 #include "symbols/symcache_build.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "server/jobs/symbols/index_file.h"
 #include "server/jobs/symbols/symcache_files.h"
 #include "server/jobs/symbols/symcache_pieces.h"
-#include "symbols/mapping_id.h"
+#include "symbols/retrace/mapping_id.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
  */
 #pragma once
 #include "server/db/db.h"
-#include "symbols/retrace.h"
+#include "symbols/retrace/retrace.h"
 #include "symbols/symcache.h"
 
 struct symcache_files;
