@@ -135,4 +135,26 @@ json_t *ask_file(const char *name, struct err *err)
     if (!tree)
         err_set(err, ERR_INVALID, "%.80s: line %d: %.120s", name, why.line, why.text);
     return tree;
+int ask_post_ids(const struct client_options *o, const struct cli_args *ids,
+                 const struct ask_ids *with)
+{
+    struct err err = {0};
+    struct client *c = client_open(o, &err);
+    bool ok = c != NULL;
+
+    for (int i = 0; ok && i < ids->n; i++) {
+        char path[128];
+        json_t *answer = NULL;
+
+        ok = ask_path(path, sizeof path, with->prefix, ids->at[i], with->more, with->command,
+                      &err) &&
+             client_send(c, "POST", path, NULL, &answer, &err);
+        if (ok)
+            with->show(answer);
+        json_decref(answer);
+    }
+    client_close(c);
+    return ok ? CLI_OK : cli_fail(&err);
+}
+
 }

@@ -44,6 +44,15 @@ bool ask_path(char *path, size_t size, const char *prefix, const char *id, const
 /* The JSON of a file, "-": standard input. NULL: *err says where it is none. */
 json_t *ask_file(const char *name, struct err *err);
 
+/* POSTs to "PREFIX/ID/MORE" for each of the ids, over one connection, and shows each answer; stops
+ * at the first failure. An exit code. */
+struct ask_ids {
+    const char *prefix, *more, *command; /* as ask_path() takes them */
+    void (*show)(const json_t *answer);
+};
+int ask_post_ids(const struct client_options *o, const struct cli_args *ids,
+                 const struct ask_ids *with);
+
 /* Prints with indentation and releases. CLI_OK. */
 int ask_print(json_t *tree);
 
