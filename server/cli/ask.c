@@ -79,6 +79,15 @@ bool ask_download(const struct client_options *o, const char *path, FILE *to, st
     return ok;
 }
 
+bool ask_save(const struct client_options *o, const char *path, const char *file, struct err *err)
+{
+    struct client *c = client_open(o, err);
+    bool ok = c && client_save(c, path, file, err);
+
+    client_close(c);
+    return ok;
+}
+
 static bool show_page(struct client *c, const char *list, const char **cursor, json_t **page,
                       const struct ask_rows *rows, struct err *err)
 {
@@ -126,15 +135,6 @@ bool ask_path(char *path, size_t size, const char *prefix, const char *id, const
     return true;
 }
 
-json_t *ask_file(const char *name, struct err *err)
-{
-    json_error_t why;
-    json_t *tree = strcmp(name, "-") == 0 ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &why)
-                                          : json_load_file(name, JSON_REJECT_DUPLICATES, &why);
-
-    if (!tree)
-        err_set(err, ERR_INVALID, "%.80s: line %d: %.120s", name, why.line, why.text);
-    return tree;
 int ask_post_ids(const struct client_options *o, const struct cli_args *ids,
                  const struct ask_ids *with)
 {
@@ -157,4 +157,13 @@ int ask_post_ids(const struct client_options *o, const struct cli_args *ids,
     return ok ? CLI_OK : cli_fail(&err);
 }
 
+json_t *ask_file(const char *name, struct err *err)
+{
+    json_error_t why;
+    json_t *tree = strcmp(name, "-") == 0 ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &why)
+                                          : json_load_file(name, JSON_REJECT_DUPLICATES, &why);
+
+    if (!tree)
+        err_set(err, ERR_INVALID, "%.80s: line %d: %.120s", name, why.line, why.text);
+    return tree;
 }

@@ -1,6 +1,7 @@
 #include "client.h"
 
 #include "base/buf.h"
+#include "out_file.h"
 #include "term.h"
 
 #include <curl/curl.h>
@@ -456,3 +457,11 @@ bool client_turn(json_t **page, json_t *next, const char **cursor, struct err *e
     *cursor = on;
     return !stuck || err_set(err, ERR_INTERNAL, "the server gave the same page twice");
 }
+bool client_save(struct client *c, const char *path, const char *file, struct err *err)
+{
+    struct out_file out;
+
+    return out_file_open(&out, file, err) &&
+           out_file_close(&out, client_download(c, path, out.to, err), err);
+}
+

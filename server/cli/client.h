@@ -41,6 +41,8 @@ bool client_send(struct client *c, const char *method, const char *path, const j
 /* The answer's bytes, as they come, into `to`. */
 bool client_download(struct client *c, const char *path, FILE *to, struct err *err) MUST_CHECK;
 
+/* The same into a file, whole or not at all (out_file.h). */
+bool client_save(struct client *c, const char *path, const char *file, struct err *err) MUST_CHECK;
 /* Text of an answer's field; "" where it is missing or no text. */
 const char *client_field(const json_t *object, const char *name);
 /* Lists in pages: `next` comes in the place of *page, which is released; *cursor leads on from it

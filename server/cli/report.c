@@ -103,7 +103,7 @@ static int fetch_report(const struct report_options *o, const char *path)
     int code;
 
     if (strcmp(o->format, "text") != 0)
-        return ask_download(&o->client, path, stdout, &err) ? CLI_OK : cli_fail(&err);
+        return ask_save(&o->client, path, "-", &err) ? CLI_OK : cli_fail(&err);
     if (!ask(&o->client, "GET", path, NULL, &doc, &err))
         return cli_fail(&err);
     code = print_report(o, doc);

@@ -2,6 +2,7 @@
  * program, not a library, so its files are taken in whole. */
 #include "server/cli/client.c"
 #include "server/cli/family_text.c"
+#include "server/cli/out_file.c"
 #include "server/cli/term.c"
 
 #include <arpa/inet.h>
