@@ -137,6 +137,7 @@ static void merges_the_rollups_of_a_slice(void **state)
     upload_steady(api, 2, 1000, 40000);
     build = pg_i64(api->conninfo, "SELECT build_id FROM build");
     s = api_get(api, 0, ROLE_READ, 200, "/v1/slices?build=%lld", (long long)build);
+    assert_true(json_is_null(json_object_get(s, "tier_name")));
     t = json_object_get(s, "frame_time");
     assert_int_equal(api_i64(json_object_get(s, "counts"), "sessions"), 2);
     assert_int_equal(api_i64(json_object_get(s, "counts"), "frames"), 4000);
@@ -148,6 +149,7 @@ static void merges_the_rollups_of_a_slice(void **state)
 
     s = api_get(api, 0, ROLE_READ, 200, "/v1/slices?build=%lld&scene=battle/frost&tier=0",
                 (long long)build);
+    assert_string_equal(api_text(s, "tier_name"), "untiered");
     assert_int_equal(api_i64(json_object_get(s, "counts"), "frames"), 4000);
     assert_int_equal(api_i64(s, "rows"), 2);
     s = api_get(api, 0, ROLE_READ, 200, "/v1/slices?build=%lld&tier=3", (long long)build);

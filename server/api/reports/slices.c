@@ -2,6 +2,7 @@
  * slice of ten million sessions reads no more than one of ten. */
 #include "server/api/args.h"
 #include "server/api/handlers.h"
+#include "server/api/tiers/tiers_arg.h"
 
 #include "profile/contribution.h"
 
@@ -168,17 +169,20 @@ bool slice_get(struct req *r, struct err *err)
 {
     struct ask ask;
     struct merged *m = arena_alloc(r->mem, sizeof *m);
+    int64_t tiers;
 
     if (!m)
         return err_full(err, "a request");
-    if (!read_ask(r, &ask, err) || !merge(r, &ask, m, err))
+    if (!read_ask(r, &ask, err) || !tier_count(r, &tiers, err) || !merge(r, &ask, m, err))
         return false;
-    return reply_json(r, 200,
-                      json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",  //
-                                "build_id", ask.build, "tier", or_null(ask.tier), //
-                                "scene", or_null(ask.scene),                      //
-                                "from", or_null(ask.from), "to", or_null(ask.to), //
-                                "rows", m->rows, "counts", counts(&m->sum),       //
-                                "frame_time", frame_times(&m->sum), "rates", jank_rates(&m->sum)),
-                      err);
+
+    json_t *tree = json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",  //
+                             "build_id", ask.build, "tier", or_null(ask.tier), //
+                             "scene", or_null(ask.scene),                      //
+                             "from", or_null(ask.from), "to", or_null(ask.to), //
+                             "rows", m->rows, "counts", counts(&m->sum),       //
+                             "frame_time", frame_times(&m->sum), "rates", jank_rates(&m->sum));
+
+    tier_name_put(tree, tiers);
+    return reply_json(r, 200, tree, err);
 }
