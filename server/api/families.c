@@ -5,6 +5,7 @@
 #include "server/api/family_slice.h"
 #include "server/api/family_why.h"
 #include "server/api/handlers.h"
+#include "server/api/heavy.h"
 #include "server/api/list_page.h"
 
 #include "base/digest.h"
@@ -307,6 +308,19 @@ static json_t *stack_json(const struct family_stack *row, json_t *reason)
                      row->title, "class", row->class, "state", row->state, "why", reason);
 }
 
+static bool stacks_json(struct req *r, const struct grouping *g, const struct family_stack *row,
+                        size_t n, json_t *items, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        json_t *reason = why(r, g, &row[i], err);
+
+        if (!reason)
+            return false;
+        json_array_append_new(items, stack_json(&row[i], reason));
+    }
+    return true;
+}
+
 bool family_stacks(struct req *r, struct err *err)
 {
     static const char *const names[] = {"limit", "cursor", NULL};
@@ -327,15 +341,12 @@ bool family_stacks(struct req *r, struct err *err)
     const struct family_stack *row = rows.at;
     size_t shown = rows.n > (size_t)p.limit ? (size_t)p.limit : rows.n;
     json_t *items = json_array();
+    bool ok = grouping_index(&g, HEAVY_STEPS, err) && stacks_json(r, &g, row, shown, items, err);
 
-    for (size_t i = 0; i < shown; i++) {
-        json_t *reason = why(r, &g, &row[i], err);
-
-        if (!reason) {
-            json_decref(items);
-            return false;
-        }
-        json_array_append_new(items, stack_json(&row[i], reason));
+    grouping_fini(&g);
+    if (!ok) {
+        json_decref(items);
+        return false;
     }
     if (shown < rows.n)
         next = list_page_next(r, &p, row[shown - 1].events, row[shown - 1].hash.at);
