@@ -356,8 +356,8 @@ bool family_stacks(struct req *r, struct err *err)
 /* Sessions that show it --------------------------------------------------------------------------
  */
 
-#define EXAMPLE_STACKS 200
-#define EXAMPLES_A_STACK 64
+#define EXAMPLE_STACKS 50 /* the largest */
+#define EXAMPLE_BUILDS 8  /* of each, the newest */
 
 struct example_row {
     struct bytes session, stack;
@@ -397,7 +397,7 @@ bool family_sessions(struct req *r, struct err *err)
         !req_query_i64(r, "limit", (struct range){1, LIST_PAGE_MAX, 20}, &limit, err) ||
         !db_all(r->db, Q_FAMILY_SESSIONS,
                 DB_ARGS(db_i64(r->who.app), db_bytes(id, sizeof id), build, db_i64(limit),
-                        db_i64(EXAMPLE_STACKS), db_i64(EXAMPLES_A_STACK)),
+                        db_i64(EXAMPLE_STACKS), db_i64(EXAMPLE_BUILDS)),
                 &example_map, r->mem, &rows, err))
         return false;
     return reply_rows(r, 200, &rows, NULL, err);
