@@ -144,6 +144,7 @@ stage_clients() {
     counted 'late symbols' tests/e2e/symbols.sh build/dev
     counted 'symbols beside llvm-symbolizer' tests/symbols/differential.sh build/dev/server/framewatch 20000 build/symbols
     counted 'the right alert' tests/e2e/alerts.sh build/dev
+    counted 'reports, cell by cell' tests/e2e/reports.sh build/dev
     one 'reports read no more rows' tests/bench/report_rows.sh build/dev 10000 100000 1000000
     counted 'SDK on arm64' tests/sdk-arm64/run.sh build/dev/server/framewatch build/sdk-arm64
 }

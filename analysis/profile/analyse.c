@@ -2,6 +2,7 @@
 
 #include "profile/cause.h"
 #include "profile/events.h"
+#include "profile/scene_hardware.h"
 #include "profile/summary.h"
 
 #include <stdlib.h>
@@ -10,9 +11,7 @@
 #define SLOW_US 50000          /* Google Play's slow session */
 #define SLOW_AFTER_US 60000000 /* from the second minute on */
 #define SLOW_SESSION_PERCENT 25
-#define SEVERE_STATUS 3          /* Android THERMAL_STATUS_SEVERE */
-#define HOT_STATUS 2             /* THERMAL_STATUS_MODERATE */
-#define SAMPLE_HOLDS_US 10000000 /* twice the SDK's default period */
+#define HOT_STATUS 2 /* THERMAL_STATUS_MODERATE */
 
 const char *const jank_cause_name[CAUSE_COUNT] = {
 #define X(name) #name,
@@ -104,11 +103,13 @@ static bool slices_from_frames(const struct session *s, struct arena *mem,
     add_foreground(s, slices);
     for (size_t i = 1; i < s->n_scenes; i++) /* what came before any scene is in [0] already */
         add_slice(&slices[0], &slices[i]);
+    for (size_t i = 0; i < s->n_scenes; i++)
+        slices[i].slow =
+            slices[i].slow_frames * 100 > slices[i].slow_frame_base * SLOW_SESSION_PERCENT;
     out->slices = slices;
     out->n_slices = s->n_scenes;
-    out->slow_session =
-        slices[0].slow_frames * 100 > slices[0].slow_frame_base * SLOW_SESSION_PERCENT;
-    return true;
+    out->slow_session = slices[0].slow;
+    return scene_hardware(s, out->memory, mem, slices);
 }
 
 /* Hardware over the session ----------------------------------------------------------------------
@@ -144,25 +145,19 @@ static enum memory_kind memory_kind(const struct part_header *h)
     return !strcmp(h->platform, "linux") ? MEMORY_RSS : MEMORY_PSS;
 }
 
-static enum hardware_field memory_field(enum memory_kind kind)
-{
-    static const enum hardware_field field[] = {[MEMORY_PSS] = HW_pss_kb,
-                                                [MEMORY_FOOTPRINT] = HW_phys_footprint_kb,
-                                                [MEMORY_RSS] = HW_rss_kb};
-
-    return field[kind];
-}
-
 struct totals {
+    const struct session *session;
+    struct session_result *out;
     uint32_t *khz, *hot_khz;
     size_t n_khz, n_hot_khz;
     int64_t battery_sum, battery_n;
 };
 
-static void add_sample(const struct session *s, const struct hardware_sample *h, uint64_t held_us,
-                       struct totals *t, struct session_result *out)
+static void add_sample(void *user, const struct hardware_sample *h, uint64_t held_us)
 {
-    uint32_t khz = big_core_khz(s, h);
+    struct totals *t = user;
+    struct session_result *out = t->out;
+    uint32_t khz = big_core_khz(t->session, h);
     int64_t status = hardware_has(h, HW_thermal_status) ? h->value[HW_thermal_status] : 0;
 
     if (khz) {
@@ -175,44 +170,36 @@ static void add_sample(const struct session *s, const struct hardware_sample *h,
         t->battery_n++;
     }
     out->hardware_seen |= h->present & ~h->invalid;
-    raise_to(&out->peak_memory_kb, h, memory_field(out->memory));
+    raise_to(&out->peak_memory_kb, h, hardware_memory(out->memory));
     raise_to(&out->peak_battery_millicelsius, h, HW_battery_millicelsius);
     raise_to(&out->peak_threads, h, HW_thread_count);
     if (status >= SEVERE_STATUS)
         out->throttled_us += (int64_t)held_us;
 }
 
-/* How long a sample speaks: to the next one, the end of its span, or ten seconds. */
-static uint64_t held(const struct session *s, size_t i, uint64_t span_end)
-{
-    uint64_t t = s->hardware[i].t_us, end = t + SAMPLE_HOLDS_US;
-
-    if (i + 1 < s->n_hardware && s->hardware[i + 1].t_us < end)
-        end = s->hardware[i + 1].t_us;
-    return (end < span_end ? end : span_end) - t;
-}
-
 static bool sum_hardware(const struct session *s, struct arena *mem, struct session_result *out)
 {
-    struct totals t = {.khz = arena_array(mem, s->n_hardware, sizeof *t.khz),
+    struct totals t = {.session = s,
+                       .out = out,
+                       .khz = arena_array(mem, s->n_hardware, sizeof *t.khz),
                        .hot_khz = arena_array(mem, s->n_hardware, sizeof *t.hot_khz)};
-    size_t i = 0;
 
     if (!t.khz || !t.hot_khz)
         return false;
-    for (size_t k = 0; k < s->n_foreground; k++) {
-        uint64_t from = s->foreground[k].from_us, to = s->foreground[k].to_us;
-
-        while (i < s->n_hardware && s->hardware[i].t_us < from)
-            i++;
-        /* The last moment of a span is a sample's own where the session ends with it. */
-        for (; i < s->n_hardware && s->hardware[i].t_us <= to; i++)
-            add_sample(s, &s->hardware[i], held(s, i, to), &t, out);
-    }
+    hardware_each(s, add_sample, &t);
     out->median_khz = percentile(t.khz, t.n_khz, 50);
     out->throttled_khz = percentile(t.hot_khz, t.n_hot_khz, 10);
     out->mean_battery_millicelsius = t.battery_n ? t.battery_sum / t.battery_n : 0;
     return true;
+}
+
+/* The whole session's slice says what the session's result does. */
+static void set_whole(struct session_result *r)
+{
+    r->slices[0].peak_memory_kb = r->peak_memory_kb;
+    r->slices[0].mean_battery_millicelsius = r->mean_battery_millicelsius;
+    r->slices[0].throttled_us = r->throttled_us;
+    r->slices[0].tells_status = r->hardware_seen & 1u << HW_thermal_status;
 }
 
 /* The whole
@@ -237,6 +224,7 @@ bool session_analyse(const struct session *s, struct arena *mem, struct session_
     if (!ok || arena_full(mem))
         return err_set(err, ERR_TOO_BIG,
                        "a session of %zu frames needs more memory than it may take", s->n_frames);
+    set_whole(&r);
     *out = r;
     return true;
 }

@@ -57,6 +57,11 @@ struct slice {
     int64_t missed_frames;   /* frames of at least two target intervals */
     int64_t slow_frames;     /* > 50 ms, from the second minute on */
     int64_t slow_frame_base; /* frames from the second minute on */
+    bool slow;               /* over 25 % of slow_frame_base slow */
+    /* Hardware while it was there; 0 when unknown. peak_memory_kb is of session_result.memory. */
+    int64_t peak_memory_kb, mean_battery_millicelsius;
+    int64_t throttled_us;
+    bool tells_status; /* of its thermal status; else throttled_us says nothing */
     struct sketch sketch;
 };
 
@@ -70,7 +75,7 @@ struct session_result {
     size_t n_slices;
     struct jank_event *events; /* by start */
     size_t n_events, n_events_dropped;
-    bool slow_session; /* over 25 % of slow_frame_base slow */
+    bool slow_session; /* that of the whole */
     bool excluded;     /* from statistics: rooted, debugger, emulator or repackaged */
     bool from_summary; /* no frames: slices come from the Summary packet */
     bool has_crash, has_feedback;

@@ -5,8 +5,7 @@
 #include <string.h>
 
 const struct metric_info metric_info[METRICS_N] = {
-#define X(name, kind, scenes, watched, scale, unit)                                                \
-    {#name, METRIC_##kind, scenes, watched, scale, unit},
+#define X(name, kind, watched, scale, unit) {#name, METRIC_##kind, watched, scale, unit},
     METRICS(X)
 #undef X
 };
@@ -69,18 +68,23 @@ static void set_janks(const struct slice *s, bool from_summary, int64_t out[METR
     set_count(out[METRIC_missed_frames], s->missed_frames, s->frames);
 }
 
-static void set_whole(const struct session_result *r, int64_t out[METRICS_N][METRIC_SUMS])
+static enum metric memory_metric(enum memory_kind kind)
 {
-    const struct slice *all = &r->slices[0];
-    enum metric memory = r->memory == MEMORY_FOOTPRINT ? METRIC_memory_footprint
-                         : r->memory == MEMORY_RSS     ? METRIC_memory_rss
-                                                       : METRIC_memory_pss;
+    static const enum metric metric[] = {[MEMORY_PSS] = METRIC_memory_pss,
+                                         [MEMORY_FOOTPRINT] = METRIC_memory_footprint,
+                                         [MEMORY_RSS] = METRIC_memory_rss};
 
-    set_ln(out[memory], (double)r->peak_memory_kb / 1024);
-    set_ln(out[METRIC_temperature], (double)r->mean_battery_millicelsius / 1000);
-    if (r->hardware_seen & 1u << HW_thermal_status)
-        set_count(out[METRIC_throttled], r->throttled_us / 1000, all->foreground_us / 1000);
-    set_count(out[METRIC_slow_sessions], r->slow_session, all->slow_frame_base > 0);
+    return metric[kind];
+}
+
+static void set_phone(const struct slice *s, enum memory_kind memory,
+                      int64_t out[METRICS_N][METRIC_SUMS])
+{
+    set_ln(out[memory_metric(memory)], (double)s->peak_memory_kb / 1024);
+    set_ln(out[METRIC_temperature], (double)s->mean_battery_millicelsius / 1000);
+    if (s->tells_status)
+        set_count(out[METRIC_throttled], s->throttled_us / 1000, s->foreground_us / 1000);
+    set_count(out[METRIC_slow_sessions], s->slow, s->slow_frame_base > 0);
 }
 
 void metric_of_slice(const struct session_result *r, size_t i, int64_t out[METRICS_N][METRIC_SUMS])
@@ -88,6 +92,5 @@ void metric_of_slice(const struct session_result *r, size_t i, int64_t out[METRI
     memset(out, 0, sizeof(int64_t[METRICS_N][METRIC_SUMS]));
     set_frame_times(&r->slices[i], out);
     set_janks(&r->slices[i], r->from_summary, out);
-    if (i == 0)
-        set_whole(r, out);
+    set_phone(&r->slices[i], r->memory, out);
 }

@@ -11,32 +11,32 @@
 
 enum metric_kind { METRIC_LN, METRIC_COUNT };
 
-/* name, kind, told of each scene too, alerts watch it, scale, unit. A LN figure is e^mean in the
- * unit; a COUNT is shown as count / exposure x scale. */
+/* name, kind, alerts watch it, scale, unit. Each is told of whole sessions and of scenes. A LN
+ * figure is e^mean in the unit; a COUNT is shown as count / exposure x scale. */
 #define METRICS(X)                                                                                 \
-    X(p50, LN, true, true, 1, "ms")                                                                \
-    X(p90, LN, true, true, 1, "ms")                                                                \
-    X(p95, LN, true, false, 1, "ms")                                                               \
-    X(p99, LN, true, false, 1, "ms")                                                               \
-    X(mean, LN, true, true, 1, "ms")                                                               \
-    X(memory_pss, LN, false, true, 1, "MB")       /* Android */                                    \
-    X(memory_footprint, LN, false, true, 1, "MB") /* iOS: another quantity, never one axis */      \
-    X(memory_rss, LN, false, true, 1, "MB")       /* Linux */                                      \
-    X(temperature, LN, false, false, 1, "°C")     /* mean of the battery in play */                \
-    X(janks, COUNT, true, true, 6e5, "per 10 min")                                                 \
-    X(janks_minor, COUNT, true, false, 6e5, "per 10 min")                                          \
-    X(janks_normal, COUNT, true, false, 6e5, "per 10 min")                                         \
-    X(janks_severe, COUNT, true, false, 6e5, "per 10 min")                                         \
-    X(jank_ms, COUNT, true, false, 6e4, "ms per min")                                              \
-    X(perfdog_janks, COUNT, true, false, 6e5, "per 10 min")                                        \
-    X(perfdog_big_janks, COUNT, true, false, 6e5, "per 10 min")                                    \
-    X(stutter, COUNT, true, false, 100, "% of time")                                               \
-    X(missed_frames, COUNT, true, false, 100, "% of frames")                                       \
-    X(throttled, COUNT, false, false, 100, "% of time")                                            \
-    X(slow_sessions, COUNT, false, false, 100, "% of sessions")
+    X(p50, LN, true, 1, "ms")                                                                      \
+    X(p90, LN, true, 1, "ms")                                                                      \
+    X(p95, LN, false, 1, "ms")                                                                     \
+    X(p99, LN, false, 1, "ms")                                                                     \
+    X(mean, LN, true, 1, "ms")                                                                     \
+    X(memory_pss, LN, true, 1, "MB")       /* Android */                                           \
+    X(memory_footprint, LN, true, 1, "MB") /* iOS: another quantity, never one axis */             \
+    X(memory_rss, LN, true, 1, "MB")       /* Linux */                                             \
+    X(temperature, LN, false, 1, "°C")     /* mean of the battery in play */                       \
+    X(janks, COUNT, true, 6e5, "per 10 min")                                                       \
+    X(janks_minor, COUNT, false, 6e5, "per 10 min")                                                \
+    X(janks_normal, COUNT, false, 6e5, "per 10 min")                                               \
+    X(janks_severe, COUNT, false, 6e5, "per 10 min")                                               \
+    X(jank_ms, COUNT, false, 6e4, "ms per min")                                                    \
+    X(perfdog_janks, COUNT, false, 6e5, "per 10 min")                                              \
+    X(perfdog_big_janks, COUNT, false, 6e5, "per 10 min")                                          \
+    X(stutter, COUNT, false, 100, "% of time")                                                     \
+    X(missed_frames, COUNT, false, 100, "% of frames")                                             \
+    X(throttled, COUNT, false, 100, "% of time")                                                   \
+    X(slow_sessions, COUNT, false, 100, "% of sessions")
 
 enum metric {
-#define X(name, kind, scenes, watched, scale, unit) METRIC_##name,
+#define X(name, kind, watched, scale, unit) METRIC_##name,
     METRICS(X)
 #undef X
         METRICS_N
@@ -45,7 +45,7 @@ enum metric {
 struct metric_info {
     const char *name;
     enum metric_kind kind;
-    bool scenes, watched;
+    bool watched;
     double scale;
     const char *unit;
 };

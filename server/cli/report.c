@@ -17,7 +17,7 @@ struct report_options {
 
 static void put_change(const struct term *t, const json_t *figure)
 {
-    const json_t *change = json_object_get(figure, "change");
+    const json_t *change = json_object_get(figure, "change"), *mix = json_object_get(figure, "mix");
     double low = json_number_value(json_object_get(figure, "low"));
     double high = json_number_value(json_object_get(figure, "high"));
     char text[64];
@@ -30,6 +30,8 @@ static void put_change(const struct term *t, const json_t *figure)
              100 * json_number_value(change), 100 * low, high > TENFOLD ? "over " : "",
              100 * (high > TENFOLD ? TENFOLD : high));
     term_put(t, low > 0 ? STYLE_RED : high < 0 ? STYLE_GREEN : STYLE_PLAIN, text);
+    if (json_is_number(mix))
+        fprintf(t->out, "  mix %+.1f %%", 100 * json_number_value(mix));
 }
 
 /* A figure in its unit; "–" where there is none. */
@@ -70,12 +72,15 @@ static void put_slice(const struct term *t, const struct report_options *o, cons
         term_cell(t, string(metric, "name"), 18);
         put_figure(t, json_object_get(f, "value"));
         fputc(' ', t->out);
-        term_cell(t, string(metric, "unit"), 12);
+        term_cell(t, string(metric, "unit"), 13);
         if (json_object_get(f, "baseline")) {
             fputs(" was ", t->out);
             put_figure(t, json_object_get(f, "baseline"));
             put_change(t, f);
         }
+        fprintf(t->out, "  n = %lld", (long long)number(f, "n"));
+        if (json_object_get(f, "baseline_n"))
+            fprintf(t->out, " / %lld", (long long)number(f, "baseline_n"));
         fputc('\n', t->out);
     }
 }

@@ -12,7 +12,7 @@
 /* SCHEDULE(X): X(kind, seconds between two runs) */
 #define SCHEDULE(X)                                                                                \
     X(expect, 60)    /* expectations of new builds */                                              \
-    X(tiers, 3600)   /* capability of device models */                                             \
+    X(tiers, 900)    /* capability of device models */                                             \
     X(alerts, 300)   /* looks at builds that spread */                                             \
     X(reports, 600)  /* comparisons and health checks that are due */                              \
     X(kin, 600)      /* families that are one but for lost frames */                               \

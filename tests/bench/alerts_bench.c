@@ -131,11 +131,11 @@ static int simulate_tiers(uint64_t seed, unsigned runs)
 
 static int usage(void)
 {
-    fputs(
-        "usage: alerts_bench [--seed S] [--runs N] [--effect E] [--mix none|early|slow] [--vsync]\n"
-        "    [--control own|shrunken|model] [--before DAYS] [--day-sd D] [--model-sd D]\n"
-        "    [--installs N] [--frames N] | --verdicts | --tiers\n",
-        stderr);
+    fputs("usage: alerts_bench [--seed S] [--runs N] [--effect E] [--mix none|early|slow] "
+          "[--vsync] [--shown]\n"
+          "    [--control own|shrunken|model] [--before DAYS] [--day-sd D] [--model-sd D]\n"
+          "    [--installs N] [--frames N] | --verdicts | --tiers\n",
+          stderr);
     return 2;
 }
 

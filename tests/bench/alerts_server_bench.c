@@ -33,6 +33,7 @@
 #define REFIT_LOOKS 10  /* tiers are fitted anew so often, about every third day */
 #define TIMEOUT_MS 120000
 #define WAIT_MS 600000
+#define MODELS 64      /* at most, of a tier */
 #define STALLED_S 3600 /* of one job, on a machine that is busy with other things */
 
 static const char *const metric_keys[SIM_METRICS] = {"p50", "p90", "mean", "janks"};
@@ -61,6 +62,9 @@ struct bench {
     struct sim_slice whole[SIM_TIERS];
     bool told_right, told_wrong; /* an alert was opened in the slowed slice, in another one */
     unsigned models, misplaced;
+    struct {
+        int64_t sessions, shown_e6[SIM_TIMES];
+    } planted[SIM_TIERS][MODELS]; /* of the new build in the slowed scene */
 };
 
 static void die(const char *what)
@@ -351,9 +355,25 @@ static bool freeze(struct bench *b)
     return true;
 }
 
+/* Whichever tier the server puts the model into, this is what was done to its sessions. */
+static void note_planted(struct bench *b, const struct sim_played *s)
+{
+    for (unsigned i = 0; s->arm && i < s->scenes; i++) {
+        if (s->in[i].scene != 0)
+            continue;
+        b->planted[s->tier][s->model].sessions++;
+        for (unsigned m = 0; m < SIM_TIMES; m++)
+            b->planted[s->tier][s->model].shown_e6[m] += s->in[i].shown_e6[m];
+    }
+}
+
 static void played(void *user, const struct sim_played *s)
 {
     struct bench *b = user;
+
+    if (s->tier >= SIM_TIERS || s->model >= MODELS)
+        die("a model of another world");
+    note_planted(b, s);
 
     if (s->at >= 0 && !b->tiered) {
         send_all(b);
@@ -483,8 +503,31 @@ static void start_server(struct bench *b)
     register_build(b, 200);
 }
 
+/* What was planted, of the sessions that the server counts in the slice: models of other tiers are
+ * not slowed, and frames that a display holds back may look like this tier's. */
+static void sum_planted(struct bench *b)
+{
+    PGresult *res = PQexec(b->pg, "SELECT model FROM device_model WHERE tier = 3");
+    int64_t sessions = 0, sum[SIM_TIMES] = {0};
+
+    for (int i = 0; i < PQntuples(res); i++) {
+        unsigned tier, model;
+
+        if (sscanf(PQgetvalue(res, i, 0), "%u-%u", &tier, &model) != 2 || tier >= SIM_TIERS ||
+            model >= MODELS)
+            die("the server has other models");
+        sessions += b->planted[tier][model].sessions;
+        for (unsigned m = 0; m < SIM_TIMES; m++)
+            sum[m] += b->planted[tier][model].shown_e6[m];
+    }
+    PQclear(res);
+    for (unsigned m = 0; m < SIM_TIMES && sessions; m++)
+        b->seen.slice[0].shown[m] = 1e-6 * (double)sum[m] / (double)sessions;
+}
+
 static void stop_server(struct bench *b)
 {
+    sum_planted(b);
     b->models = (unsigned)ask(b, "SELECT count(*) FROM device_model");
     b->misplaced = (unsigned)ask(b, "SELECT count(*) FROM device_model"
                                     " WHERE tier <> 3 - left(model, 1)::int");
@@ -506,6 +549,7 @@ static void play_release(struct bench *b, struct sim_release *functions)
     need(b->install && b->compressor);
     start_server(b);
     need(sim_release(&o, b->run, functions));
+    b->seen.work = functions->work;
     stop_server(b);
     fw_compressor_free(b->compressor);
     fw_buf_fini(&b->packets);
@@ -581,10 +625,11 @@ static void simulate(const struct sim_options *o, unsigned runs)
 
     need(release_tally_init(&r.server, runs) && release_tally_init(&r.functions, runs));
     for (unsigned run = 0; run < runs; run++) {
-        struct bench b = {.o = o, .run = run};
+        static struct bench b;
         struct sim_release functions;
         int64_t began = now_s();
 
+        b = (struct bench){.o = o, .run = run};
         play_release(&b, &functions);
         add_release(&r, &b, &functions);
         fprintf(stderr, "release %u of %u: %llu sessions in %lld s\n", run + 1, runs,
@@ -597,11 +642,11 @@ static void simulate(const struct sim_options *o, unsigned runs)
 
 static int usage(void)
 {
-    fputs(
-        "usage: alerts_server_bench [--seed S] [--runs N] [--effect E] [--mix none|early|slow]\n"
-        "    [--vsync] [--sessions N | --installs N] [--before DAYS] [--day-sd D] [--model-sd D]\n"
-        "    [--frames N]\n",
-        stderr);
+    fputs("usage: alerts_server_bench [--seed S] [--runs N] [--effect E] [--mix none|early|slow]\n"
+          "    [--vsync] [--shown] [--sessions N | --installs N] [--before DAYS] [--day-sd D] "
+          "[--model-sd D]\n"
+          "    [--frames N]\n",
+          stderr);
     return 2;
 }
 

@@ -110,6 +110,8 @@ static void report_tells_each_slice_with_its_change(void **state)
     says("high  whole sessions");
     says("p90");
     says(" %  (");
+    says("  mix ");
+    says("  n = ");
     says_not("p95"); /* alerts do not watch it */
     run(api, 0, "report %lld --all", (long long)build);
     says("p95");

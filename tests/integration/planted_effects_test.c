@@ -153,17 +153,32 @@ static int64_t release(struct api *api, const char *platform, const struct plant
 
 /* Answers -------------------------------------------------------------------------------------- */
 
-/* The build's figure of the whole sessions of the tier. */
-static const json_t *figure(struct api *api, int64_t build, const char *metric)
+/* The build's figure of the whole sessions of the tier, or of those in a scene. */
+static const json_t *figure(struct api *api, int64_t build, const char *scene, const char *metric)
 {
-    const json_t *report =
-        api_get(api, 0, ROLE_READ, 200, "/v1/report?build=%lld&tier=low&scene=", (long long)build);
+    const json_t *report = api_get(
+        api, 0, ROLE_READ, 200, "/v1/report?build=%lld&tier=low&scene=%s", (long long)build, scene);
     const json_t *slice = json_array_get(json_object_get(report, "slices"), 0);
     const json_t *f = json_object_get(json_object_get(slice, "figures"), metric);
 
     if (!json_is_number(json_object_get(f, "change")))
         fail_msg("%s has no change", metric);
     return f;
+}
+
+/* All were counted before there were tiers; nothing of that is left. */
+static void assert_no_empty_slices(struct api *api, int64_t build)
+{
+    const json_t *slice,
+        *slices = json_object_get(
+            api_get(api, 0, ROLE_READ, 200, "/v1/report?build=%lld", (long long)build), "slices");
+    size_t i;
+
+    assert_int_equal(json_array_size(slices), 4); /* low and all, whole sessions and the scene */
+    json_array_foreach(slices, i, slice)
+    {
+        assert_true(json_object_size(json_object_get(slice, "figures")) > 0);
+    }
 }
 
 static double member(const json_t *figure, const char *name)
@@ -199,10 +214,10 @@ static void assert_alerts(struct api *api, const char *platform, const char *mem
     const json_t *items;
 
     release(api, platform, &watched);
-    items = live(api, 5);
+    items = live(api, 6);
     assert_true(told(items, "", "p90") && told(items, "battle/frost", "p90"));
     assert_true(told(items, "", "janks") && told(items, "battle/frost", "janks"));
-    assert_true(told(items, "", memory));
+    assert_true(told(items, "", memory) && told(items, "battle/frost", memory));
     assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE level = 'alert' AND "
                                            "metric IN ('p50', 'mean')"),
                      4);
@@ -233,15 +248,16 @@ static void the_tail_and_the_heat_show_in_the_report_and_alert_nobody(void **sta
     int64_t build = release(api, "android", &unwatched);
     double p90;
 
-    for (size_t i = 0; i < BY_MODELS; i++) {
-        const json_t *f = figure(api, build, by_models[i]);
+    for (size_t i = 0; i < 2 * BY_MODELS; i++) {
+        const char *metric = by_models[i / 2], *scene = i % 2 ? "battle/frost" : "";
+        const json_t *f = figure(api, build, scene, metric);
 
-        if (!(fabs(member(f, "change") / planted[i] - 1) < 0.25 && member(f, "low") > 0))
-            fail_msg("%s: %+.3f from %+.3f on", by_models[i], member(f, "change"),
+        if (!(fabs(member(f, "change") / planted[i / 2] - 1) < 0.25 && member(f, "low") > 0))
+            fail_msg("%s %s: %+.3f from %+.3f on", scene, metric, member(f, "change"),
                      member(f, "low"));
         assert_string_equal(api_text(f, "basis"), "models");
     }
-    p90 = member(figure(api, build, "p90"), "change");
+    p90 = member(figure(api, build, "", "p90"), "change");
     if (!(fabs(p90) < 0.04))
         fail_msg("p90: %+.3f", p90);
     live(api, 0);
@@ -253,17 +269,18 @@ static void nothing_is_told_where_nothing_is_planted(void **state)
     int64_t build = release(api, "android", &nothing);
 
     for (size_t i = 0; i < BY_MODELS; i++) {
-        const json_t *f = figure(api, build, by_models[i]);
+        const json_t *f = figure(api, build, "", by_models[i]);
 
         if (!(member(f, "low") < 0 && member(f, "high") > 0))
             fail_msg("%s: %+.3f from %+.3f on", by_models[i], member(f, "change"),
                      member(f, "low"));
     }
     live(api, 0);
+    assert_no_empty_slices(api, build);
     /* it was looked at, and found the same */
     assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE level <> 'none'"), 0);
     assert_int_equal(
-        pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE reason = 'no_evidence'"), 9);
+        pg_i64(api->conninfo, "SELECT count(*) FROM alert WHERE reason = 'no_evidence'"), 10);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)

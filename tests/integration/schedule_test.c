@@ -1,5 +1,7 @@
 #include "server/jobs/schedule.h"
 
+#include "server/config.h"
+#include "server/notify/notifier.h"
 #include "support/job_fixture.h"
 #include "support/pg.h"
 
@@ -125,6 +127,45 @@ static void a_kind_can_be_asked_for_at_any_time(void **state)
     db_close(db);
 }
 
+/* Of something that comes up just after the kind was queued: until it is queued again. */
+static int64_t longest_wait_ms(const char *kind, int64_t look_ms)
+{
+    int64_t t = 0;
+
+    look(0);
+    pg_sql(conninfo, "DELETE FROM job");
+    while (!pg_i64(conninfo, "SELECT count(*) FROM job WHERE kind = '%s' AND app_id = 1", kind)) {
+        assert_true(t < 2 * HOUR_MS);
+        pg_sql(conninfo,
+               "UPDATE schedule_run SET queued_at = CASE WHEN kind = '%s' THEN now() - %lld * "
+               "interval '1 ms' ELSE now() END",
+               kind, (long long)(t += look_ms));
+        look(0);
+    }
+    return t + look_ms; /* it may come due just after a look */
+}
+
+/* The way of docs/alerts.md: a session without an end, of a model without a tier, of a build
+ * without an expectation, each found just after the job that looks for it, one after the other. */
+static void an_alert_is_told_within_the_hour_by_the_defaults(void **state)
+{
+    static const char *const kinds[] = {"tiers", "expect", "alerts"};
+    const struct worker_config worker = worker_config_default(conninfo);
+    const struct notifier_config notifier = notifier_config_default(conninfo, NULL);
+    struct config config;
+    int64_t wait_ms;
+
+    (void)state;
+    config_default(&config);
+    assert_true(worker.schedule_ms > 0);
+    wait_ms = worker.poll_max_ms + config.session_idle_ms + worker.poll_max_ms;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        wait_ms += longest_wait_ms(kinds[i], worker.schedule_ms) + worker.poll_max_ms;
+    wait_ms += notifier.poll_ms + config.notify_timeout_ms;
+    if (wait_ms > HOUR_MS * 9 / 10) /* the rest is for the jobs themselves */
+        fail_msg("%lld ms", (long long)wait_ms);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -135,6 +176,7 @@ int main(void)
         T(workers_that_look_at_once_queue_each_job_once),
         T(every_scheduled_kind_can_be_run),
         T(a_kind_can_be_asked_for_at_any_time),
+        T(an_alert_is_told_within_the_hour_by_the_defaults),
     };
 
     return cmocka_run_group_tests(tests, pg_group_setup, pg_group_teardown);

@@ -24,6 +24,7 @@
 #define NEWCOMERS 0.1 /* installs that come after the release and have no past */
 #define HALF_UPDATED_DAYS 3.5
 #define MIX_STRENGTH 1.0
+#define MOST_LN_WORK 1.5 /* to look for what shows as much as is wanted */
 
 struct install {
     unsigned tier, model, group;
@@ -62,12 +63,14 @@ struct slice {
     struct sketch frames[2]; /* baseline: all of its time, as a dashboard would */
     struct alert_latch latch[SIM_METRICS];
     int64_t sessions[2];
-    int64_t controlled[2]; /* sessions that have a control */
+    int64_t controlled[2];       /* sessions that have a control */
+    int64_t shown_e6[SIM_TIMES]; /* what the planted work did to those of the new build */
 };
 
 struct world {
     const struct sim_options *o;
     struct rng rng;
+    double ln_work;            /* planted: of the slow tier's first scene, on the new build */
     double frame[FRAME_TABLE]; /* quantiles of the spread of frames around their session */
     double model_speed[SIM_TIERS][MODELS], day[MOST_DAYS_BEFORE + DAYS_AFTER];
     struct install *install;
@@ -152,36 +155,50 @@ struct seen {
     struct sketch sketch;
 };
 
-static double shown_ms(const struct world *w, struct rng *r, double work_ms)
+/* A display that is locked shows a frame at its next refresh, give or take what timers are late. */
+static double shown_ms(const struct world *w, double work_ms, double late_ms)
 {
     const double vsync = 1000.0 / 60;
 
-    return w->o->vsync ? ceil(work_ms / vsync) * vsync + 0.05 * (rng_uniform(r) - 0.5) : work_ms;
+    return w->o->vsync ? ceil(work_ms / vsync) * vsync + late_ms : work_ms;
 }
 
-static void play_frames(struct world *w, double ln_ms, double ln_jank, uint32_t *frame_us,
-                        struct seen *out)
+static void set_times(const struct world *w, struct seen *s, double sum_ms)
+{
+    ln_e6(1e-3 * sketch_quantile_us(&s->sketch, 0.5), &s->y_e6[0]);
+    ln_e6(1e-3 * sketch_quantile_us(&s->sketch, 0.9), &s->y_e6[1]);
+    ln_e6(sum_ms / w->o->frames, &s->y_e6[2]);
+}
+
+/* The frames as they are with the planted work, and what the same would have shown without it. */
+static void play_frames(struct world *w, double ln_ms, double ln_work, double ln_jank,
+                        uint32_t *frame_us, struct seen *out, struct seen *without)
 {
     struct rng *r = &w->rng;
-    double work_ms = exp(ln_ms), spike = 0.004 * exp(ln_jank), sum = 0;
+    double work_ms = exp(ln_ms + ln_work), less = exp(-ln_work), spike = 0.004 * exp(ln_jank);
+    double sum = 0, sum_without = 0;
 
     memset(out, 0, sizeof *out);
+    memset(without, 0, sizeof *without);
     out->frames = w->o->frames;
     for (unsigned f = 0; f < w->o->frames; f++) {
         uint64_t random = rng_next(r);
-        double ms = work_ms * w->frame[random % FRAME_TABLE];
+        double ms = work_ms * w->frame[random % FRAME_TABLE], ms_without, late;
 
         if ((double)(random >> 32) * 0x1p-32 < spike)
             ms *= 2 + 8 * rng_uniform(r);
-        ms = shown_ms(w, r, ms);
+        late = w->o->vsync ? 0.05 * (rng_uniform(r) - 0.5) : 0;
+        ms_without = shown_ms(w, less * ms, late);
+        ms = shown_ms(w, ms, late);
         out->janks += ms > JANK_MS;
         sum += ms;
+        sum_without += ms_without;
         frame_us[f] = (uint32_t)(1000 * ms + 0.5);
         sketch_add(&out->sketch, frame_us[f]);
+        sketch_add(&without->sketch, (uint32_t)(1000 * ms_without + 0.5));
     }
-    ln_e6(1e-3 * sketch_quantile_us(&out->sketch, 0.5), &out->y_e6[0]);
-    ln_e6(1e-3 * sketch_quantile_us(&out->sketch, 0.9), &out->y_e6[1]);
-    ln_e6(sum / w->o->frames, &out->y_e6[2]);
+    set_times(w, out, sum);
+    set_times(w, without, sum_without);
 }
 
 /* An install's sessions on each build, whenever they were: as the server keeps them. */
@@ -228,7 +245,8 @@ static int64_t janks_expected(const struct world *w, unsigned i, unsigned scene,
                          p->all_frames);
 }
 
-static void compare(struct world *w, unsigned i, unsigned scene, unsigned arm, const struct seen *s)
+static void compare(struct world *w, unsigned i, unsigned scene, unsigned arm, const struct seen *s,
+                    const struct seen *without)
 {
     const struct install *a = &w->install[i];
     struct slice *slice = &w->slice[a->tier * SIM_SCENES + scene];
@@ -246,38 +264,49 @@ static void compare(struct world *w, unsigned i, unsigned scene, unsigned arm, c
         int64_t r = expectation_residual(s->y_e6[m], k->x.x_e6);
 
         groups_add(&slice->r[m][arm], a->group, k->x.weight, k->x.weight * r);
+        if (arm)
+            slice->shown_e6[m] += s->y_e6[m] - without->y_e6[m];
     }
+}
+
+static double install_ln_ms(const struct world *w, const struct install *a)
+{
+    static const double tier_ln_ms[SIM_TIERS] = {3.3, 2.9, 2.5};
+
+    return tier_ln_ms[a->tier] + w->model_speed[a->tier][a->model] + a->speed;
 }
 
 static void play_session(struct world *w, unsigned i, double at)
 {
-    static const double tier_ln_ms[SIM_TIERS] = {3.3, 2.9, 2.5},
-                        scene_ln[SIM_SCENES] = {0, .2, -.1, .1};
+    static const double scene_ln[SIM_SCENES] = {0, .2, -.1, .1};
     const struct install *a = &w->install[i];
     unsigned arm = at >= 0 && at >= a->updates;
-    double ln_ms = tier_ln_ms[a->tier] + w->model_speed[a->tier][a->model] + a->speed +
-                   w->day[(unsigned)(at + w->o->days_before)] + SESSION_SD * rng_normal(&w->rng);
+    double ln_ms = install_ln_ms(w, a) + w->day[(unsigned)(at + w->o->days_before)] +
+                   SESSION_SD * rng_normal(&w->rng);
     double ln_jank = a->jank + 0.3 * rng_normal(&w->rng);
-    struct sim_played played = {at, i, a->tier, a->model, a->group, arm, 0, {{0, NULL}}};
+    struct sim_played played = {at, i, a->tier, a->model, a->group, arm, 0, {{0, NULL, {0}}}};
 
     for (unsigned scene = 0; scene < SIM_SCENES; scene++) {
         uint32_t *frame_us = w->frame_us + (size_t)scene * w->o->frames;
-        struct seen s;
+        struct seen s, without;
 
         if (rng_uniform(&w->rng) > SCENE_PLAYED)
             continue;
 
-        double worse = arm && a->tier == 0 && scene == 0 ? log1p(w->o->effect) : 0;
+        double worse = arm && a->tier == 0 && scene == 0 ? w->ln_work : 0;
 
-        play_frames(w, ln_ms + scene_ln[scene] + worse + SCENE_SD * rng_normal(&w->rng), ln_jank,
-                    frame_us, &s);
+        play_frames(w, ln_ms + scene_ln[scene] + SCENE_SD * rng_normal(&w->rng), worse, ln_jank,
+                    frame_us, &s, &without);
         played.in[played.scenes].scene = scene;
-        played.in[played.scenes++].frame_us = frame_us;
+        played.in[played.scenes].frame_us = frame_us;
+        for (unsigned m = 0; m < SIM_TIMES; m++)
+            played.in[played.scenes].shown_e6[m] = s.y_e6[m] - without.y_e6[m];
+        played.scenes++;
         add_to_pairs(w, i, scene, arm, &s);
         if (at < 0)
             remember(w, i, scene, &s);
         else
-            compare(w, i, scene, arm, &s);
+            compare(w, i, scene, arm, &s, &without);
     }
     if (w->o->watcher)
         w->o->watcher->played(w->o->watcher->user, &played);
@@ -296,6 +325,43 @@ static void play(struct world *w, double from, double to)
                 play_session(w, i, at);
         }
     }
+}
+
+/* What so much more work does to P90 as it is shown, over sessions of the slow tier's installs; the
+ * same ones whatever the work. */
+static double shown_by(struct world *w, double ln_work)
+{
+    const struct rng rng = w->rng;
+    double sum = 0, weight = 0;
+
+    w->rng = rng_of(w->o->seed ^ UINT64_C(0x540391), 0);
+    for (unsigned i = 0; i < w->installs; i += SIM_TIERS) {
+        const struct install *a = &w->install[i];
+        double sd = hypot(SESSION_SD, SCENE_SD);
+        struct seen s, without;
+
+        play_frames(w, install_ln_ms(w, a) + sd * rng_normal(&w->rng), ln_work, a->jank,
+                    w->frame_us, &s, &without);
+        sum += a->per_day * (double)(s.y_e6[1] - without.y_e6[1]);
+        weight += a->per_day;
+    }
+    w->rng = rng;
+    return 1e-6 * sum / weight;
+}
+
+/* ln of what the work of a frame is multiplied by. */
+static double planted_work(struct world *w)
+{
+    double low = 0, high = MOST_LN_WORK, wanted = log1p(w->o->effect);
+
+    if (!w->o->shown)
+        return wanted;
+    while (high - low > 1e-3)
+        if (shown_by(w, (low + high) / 2) < wanted)
+            low = (low + high) / 2;
+        else
+            high = (low + high) / 2;
+    return high;
 }
 
 static struct past *past_of(struct world *w, unsigned i, unsigned scene, unsigned m)
@@ -420,6 +486,8 @@ static void look_at(struct world *w, unsigned s, struct sim_slice *out)
         if (!look_of(w, s, m, &look))
             continue;
         alert_judge(&rule, &look, &slice->latch[m], &f);
+        if (m < SIM_TIMES && slice->controlled[1])
+            out->shown[m] = 1e-6 * (double)slice->shown_e6[m] / (double)slice->controlled[1];
         out->d[m] = look.change.mean;
         out->v[m] = look.change.var;
         first(&out->warn, f.level >= ALERT_WARN, out->sessions);
@@ -446,9 +514,10 @@ bool sim_release(const struct sim_options *o, unsigned run, struct sim_release *
     if (!w->install || !w->known || !w->janks || !w->slice || !w->frame_us)
         goto out;
     make_world(w);
+    w->ln_work = planted_work(w);
     play(w, -(double)o->days_before, 0);
     freeze(w);
-    memset(out, 0, sizeof *out);
+    *out = (struct sim_release){.work = expm1(w->ln_work)};
     for (unsigned k = 0; k < SIM_LOOKS; k++) {
         play(w, (double)DAYS_AFTER * k / SIM_LOOKS, (double)DAYS_AFTER * (k + 1) / SIM_LOOKS);
         for (unsigned s = 0; s < SIM_SLICES; s++)

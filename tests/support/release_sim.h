@@ -31,7 +31,8 @@ struct sim_played {
     unsigned scenes;                           /* that it was in */
     struct {
         unsigned scene;
-        const uint32_t *frame_us; /* so many as sim_options.frames */
+        const uint32_t *frame_us;    /* so many as sim_options.frames */
+        int64_t shown_e6[SIM_TIMES]; /* what the planted work did to its figures, ln */
     } in[SIM_SCENES];
 };
 /* Whoever wants to see the same sessions. `looked` comes after each of the looks. */
@@ -46,7 +47,8 @@ struct sim_options {
     double effect; /* 0.20: work of a frame grows by 20 % in slice 0, the slow tier's first scene */
     enum sim_mix mix;
     enum sim_control control;
-    bool vsync;                        /* frames end at multiples of 1/60 s */
+    bool vsync; /* frames end at multiples of 1/60 s */
+    bool shown; /* effect > 0 is of P90 as frames show it; the work that does so is looked for */
     unsigned days_before;              /* of the baseline alone, 1..60 */
     unsigned installs;                 /* per tier */
     unsigned frames;                   /* per session and scene */
@@ -61,9 +63,11 @@ struct sim_slice {
     int64_t warn, alert, improved, plain;
     double d[SIM_METRICS], v[SIM_METRICS]; /* D and its variance at the last look */
     double raw;                            /* change of P90 of all frames at the last look */
-    int64_t sessions;                      /* of the new build at the last look */
+    double shown[SIM_TIMES]; /* what the planted work does to figures: ln, mean over the sessions */
+    int64_t sessions;        /* of the new build at the last look */
 };
 struct sim_release {
+    double work; /* by what the work of a frame grew */
     struct sim_slice slice[SIM_SLICES];
 };
 

@@ -61,6 +61,9 @@ void release_tally_add(struct release_tally *t, const struct sim_release *r, dou
     }
     for (unsigned m = 0; m < SIM_METRICS; m++)
         t->effect[m] += hit->d[m];
+    for (unsigned m = 0; m < SIM_TIMES; m++)
+        t->shown[m] += hit->shown[m];
+    t->work += r->work;
     t->found_plain += hit->plain > 0;
     t->sessions += (double)hit->sessions;
     t->warn_at[t->runs] = hit->warn > 0 ? hit->warn : INT64_MAX;
@@ -111,10 +114,14 @@ static void print_estimates(const struct release_tally *t)
     printf("raw change of P90 on nothing: %+.2f %%\n", 100 * t->raw / t->slices);
 }
 
-static void print_found(const struct sim_options *o, struct release_tally *t, bool functions)
+static void print_found(struct release_tally *t, bool functions)
 {
-    printf("\nslice with %+.0f %% work a frame; sessions at the end: %.0f; measured:",
-           100 * o->effect, t->sessions / t->runs);
+    printf("\nslice with %+.1f %% work a frame; sessions at the end: %.0f\n",
+           100 * t->work / t->runs, t->sessions / t->runs);
+    printf("what that does to the frames of its sessions:");
+    for (unsigned m = 0; m < SIM_TIMES; m++)
+        printf(" %s %+.1f %%", metric_name[m], 100 * expm1(t->shown[m] / t->runs));
+    printf("\nmeasured:");
     for (unsigned m = 0; m < SIM_METRICS; m++)
         printf(" %s %+.1f %%", metric_name[m], 100 * expm1(t->effect[m] / t->runs));
     putchar('\n');
@@ -145,7 +152,7 @@ void release_tally_print(struct release_tally *t, const struct sim_options *o, b
     if (functions)
         print_estimates(t);
     if (fabs(o->effect) > 0)
-        print_found(o, t, functions);
+        print_found(t, functions);
 }
 
 static int index_of(const char *word, const char *const list[], int n)
@@ -178,6 +185,9 @@ bool sim_option(int c, const char *value, struct sim_options *o)
     case 'v':
         o->vsync = true;
         break;
+    case 'S':
+        o->shown = true;
+        break;
     case 'd':
         o->day_sd = strtod(value, NULL);
         break;
@@ -202,14 +212,16 @@ bool sim_option(int c, const char *value, struct sim_options *o)
 bool sim_options_good(const struct sim_options *o)
 {
     return o->installs && o->installs <= 100000 && o->frames && o->frames <= 100000 &&
-           o->days_before && o->days_before <= 60 && o->model_sd >= 0 && o->day_sd >= 0;
+           o->days_before && o->days_before <= 60 && o->model_sd >= 0 && o->day_sd >= 0 &&
+           (!o->shown || (o->effect >= 0 && o->effect <= 1));
 }
 
 void sim_options_print(const struct sim_options *o, unsigned runs)
 {
-    printf("alerts: seed %llu, %u releases, effect %+.0f %%, mix %s, control %s%s, %u days before, "
+    printf("alerts: seed %llu, %u releases, effect %+.0f %% of %s, mix %s, control %s%s, %u days "
+           "before, "
            "day sd %.2f, model sd %.2f, %u installs a tier, %u frames\n",
-           (unsigned long long)o->seed, runs, 100 * o->effect, mixes[o->mix], controls[o->control],
-           o->vsync ? ", vsync" : "", o->days_before, o->day_sd, o->model_sd, o->installs,
-           o->frames);
+           (unsigned long long)o->seed, runs, 100 * o->effect, o->shown ? "P90" : "work",
+           mixes[o->mix], controls[o->control], o->vsync ? ", vsync" : "", o->days_before,
+           o->day_sd, o->model_sd, o->installs, o->frames);
 }

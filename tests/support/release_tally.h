@@ -10,7 +10,8 @@ struct release_tally {
     unsigned warn, alert, improved, plain, releases_warn, releases_alert; /* on nothing */
     unsigned warn_by[3], alert_by[3], found_plain;                        /* slice 0 */
     double d[SIM_METRICS], d2[SIM_METRICS], v[SIM_METRICS], raw, sessions, effect[SIM_METRICS];
-    int64_t *warn_at, *alert_at; /* of slice 0; runs of them */
+    double shown[SIM_TIMES], work; /* what was planted, and what that does to frames */
+    int64_t *warn_at, *alert_at;   /* of slice 0; runs of them */
 };
 
 /* For at most that many releases; false when out of memory. */
@@ -25,7 +26,7 @@ void print_share(const char *what, unsigned x, unsigned n);
 #define SIM_OPTIONS                                                                                \
     {"seed", 1, 0, 's'}, {"effect", 1, 0, 'e'}, {"mix", 1, 0, 'm'}, {"vsync", 0, 0, 'v'},          \
         {"day-sd", 1, 0, 'd'}, {"model-sd", 1, 0, 'M'}, {"installs", 1, 0, 'i'},                   \
-        {"frames", 1, 0, 'f'}, {"control", 1, 0, 'c'},                                             \
+        {"frames", 1, 0, 'f'}, {"control", 1, 0, 'c'}, {"shown", 0, 0, 'S'},                       \
     {                                                                                              \
         "before", 1, 0, 'b'                                                                        \
     }

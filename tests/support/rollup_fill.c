@@ -121,8 +121,6 @@ static void put_cell(struct filling *f, int g, int64_t build, int arm, int tier,
     struct buf bytes;
 
     for (unsigned m = 0; m < METRICS_N; m++) {
-        if (scene && !metric_info[m].scenes)
-            continue;
         if (metric_info[m].kind == METRIC_COUNT)
             fill_count(f, n, sum[m]);
         else if (m != METRIC_memory_footprint && m != METRIC_memory_rss)

@@ -87,23 +87,62 @@ static void a_session_tells_each_figure_once(void **state)
             assert_int_equal(all->sum[m][k], 0);
 }
 
-static void a_scene_has_no_figures_of_the_whole_phone(void **state)
+/* Hot and full at the end of the lobby; the status taken there speaks on into the battle. */
+static void a_scene_tells_what_the_phone_was_like_while_it_was_there(void **state)
 {
     uint64_t t;
 
     (void)state;
     sb_part(b, 0, 0);
-    sb_scene(b, 0, "battle", "frost");
+    sb_scene(b, 0, "lobby", "");
+    sb_hardware(b, 0, SB_VALUES({HW_pss_kb, 512000}, {HW_battery_millicelsius, 40000}), SB_NONE);
     t = sb_steady(b, 0, 100, 20000);
-    sb_hardware(b, t - 1000, SB_VALUES({HW_pss_kb, 512000}), SB_CORES(2400000));
+    sb_hardware(
+        b, t - 500000,
+        SB_VALUES({HW_pss_kb, 409600}, {HW_battery_millicelsius, 42000}, {HW_thermal_status, 3}),
+        SB_NONE);
+    sb_scene(b, t, "battle", "frost");
+    t = sb_steady(b, t, 50, 20000);
+    sb_hardware(
+        b, t - 200000,
+        SB_VALUES({HW_pss_kb, 307200}, {HW_battery_millicelsius, 44000}, {HW_thermal_status, 0}),
+        SB_NONE);
+    sb_scene(b, t, "shop", "");
+    sb_steady(b, t, 50, 20000);
 
-    const struct metric_row *scene = row_of("battle/frost");
+    const struct metric_row *lobby = row_of("lobby/"), *battle = row_of("battle/frost"),
+                            *shop = row_of("shop/"), *all = row_of("");
 
-    assert_non_null(scene);
-    assert_ln(scene, METRIC_p90, 20);
-    for (unsigned m = 0; m < METRICS_N; m++)
-        if (!metric_info[m].scenes)
-            assert_int_equal(scene->sum[m][SUM_N], 0);
+    assert_ln(lobby, METRIC_memory_pss, 500);
+    assert_ln(lobby, METRIC_temperature, 41);
+    assert_count(lobby, METRIC_throttled, 500, 2000);
+    assert_ln(battle, METRIC_memory_pss, 300);
+    assert_ln(battle, METRIC_temperature, 44);
+    assert_count(battle, METRIC_throttled, 800, 1000);
+    assert_count(shop, METRIC_throttled, 0, 1000);
+    assert_int_equal(shop->sum[METRIC_memory_pss][SUM_N], 0); /* no sample fell into it */
+    assert_int_equal(shop->sum[METRIC_temperature][SUM_N], 0);
+    assert_ln(all, METRIC_memory_pss, 500);
+    assert_ln(all, METRIC_temperature, 42);
+    assert_count(all, METRIC_throttled, 1300, 4000);
+}
+
+static void a_scene_is_slow_by_its_own_frames_after_the_first_minute(void **state)
+{
+    uint64_t t;
+
+    (void)state;
+    sb_part(b, 0, 0);
+    sb_scene(b, 0, "lobby", "");
+    t = sb_steady(b, 0, 100, 20000);
+    sb_scene(b, 61000000, "battle", "frost");
+    t = sb_steady(b, 61000000, 100, 60000);
+    sb_scene(b, t, "shop", "");
+    sb_steady(b, t, 200, 20000);
+    assert_int_equal(row_of("lobby/")->sum[METRIC_slow_sessions][SUM_N], 0); /* it was too early */
+    assert_count(row_of("battle/frost"), METRIC_slow_sessions, 1, 1);
+    assert_count(row_of("shop/"), METRIC_slow_sessions, 0, 1);
+    assert_count(row_of(""), METRIC_slow_sessions, 1, 1);
 }
 
 static void few_frames_say_nothing_of_percentiles(void **state)
@@ -270,7 +309,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_session_tells_each_figure_once),
-        T(a_scene_has_no_figures_of_the_whole_phone),
+        T(a_scene_tells_what_the_phone_was_like_while_it_was_there),
+        T(a_scene_is_slow_by_its_own_frames_after_the_first_minute),
         T(few_frames_say_nothing_of_percentiles),
         T(an_excluded_session_tells_nothing),
         T(memory_is_of_the_platform),

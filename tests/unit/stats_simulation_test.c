@@ -94,6 +94,30 @@ static void without_its_own_past_an_installs_speed_passes_for_the_builds(void **
     assert_true(shrunken > own + 0.02);
 }
 
+/* A display that is locked shows less of a frame's work, or more: what was planted is what its
+ * sessions show, and that is what is measured. */
+static void what_is_planted_is_told_as_frames_show_it(void **state)
+{
+    struct sim_options o = small(SIM_MIX_NONE, 0.2);
+    struct sim_release work, shown, free;
+
+    (void)state;
+    assert_true(sim_release(&o, 0, &free));
+    o.vsync = true;
+    assert_true(sim_release(&o, 0, &work));
+    o.shown = true;
+    assert_true(sim_release(&o, 0, &shown));
+    for (unsigned m = 0; m < SIM_TIMES; m++) {
+        assert_true(fabs(free.slice[0].shown[m] - log(1.2)) < 0.01);
+        assert_true(fabs(work.slice[0].d[m] - work.slice[0].shown[m]) < 0.06);
+        assert_true(fabs(shown.slice[0].d[m] - shown.slice[0].shown[m]) < 0.06);
+        assert_true(fabs(work.slice[1].shown[m]) <= 0); /* nothing was done to it */
+    }
+    assert_true(work.slice[0].shown[1] < log(1.19));
+    assert_true(fabs(shown.slice[0].shown[1] - log(1.2)) < 0.03);
+    assert_true(shown.work > 0.2 && shown.work < 0.5);
+}
+
 static void equal_seeds_give_equal_releases(void **state)
 {
     struct sim_options o = small(SIM_MIX_NONE, 0.1);
@@ -190,6 +214,7 @@ int main(void)
         cmocka_unit_test(twenty_percent_are_found_behind_fast_adopters_and_nothing_else),
         cmocka_unit_test(slow_adopters_are_no_regression),
         cmocka_unit_test(without_its_own_past_an_installs_speed_passes_for_the_builds),
+        cmocka_unit_test(what_is_planted_is_told_as_frames_show_it),
         cmocka_unit_test(equal_seeds_give_equal_releases),
         cmocka_unit_test(who_watches_sees_the_sessions_that_were_judged_and_changes_none),
         cmocka_unit_test(fixes_are_seldom_judged_wrongly),

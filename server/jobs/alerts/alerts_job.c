@@ -106,7 +106,7 @@ static bool collect(void *user, const struct comparison_slice *s, struct err *er
     for (unsigned m = 0; m < METRICS_N; m++) {
         struct alert_look_at *look = &l->look[l->n];
 
-        if (!metric_info[m].watched || (*s->scene && !metric_info[m].scenes))
+        if (!metric_info[m].watched)
             continue;
         if (l->n == MAX_LOOKS)
             return err_set(err, ERR_TOO_BIG, "more than %d slices to look at", MAX_LOOKS);

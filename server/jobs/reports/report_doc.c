@@ -149,6 +149,10 @@ static bool add_slice(void *user, const struct comparison_slice *s, struct err *
     if (make->ask->one_tier && make->ask->tier != s->tier)
         return true;
     figures = figures_json(s, make, &sessions);
+    if (!json_object_size(figures)) { /* rows whose sessions have all moved to other tiers */
+        json_decref(figures);
+        return true;
+    }
     tier_name(s->tier, make->tiers, name);
     slice = json_pack("{s:o, s:s, s:s, s:I, s:I, s:o}", "tier",
                       s->tier < 0 ? json_null() : json_integer(s->tier), "tier_name", name, "scene",

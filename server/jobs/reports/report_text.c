@@ -138,7 +138,7 @@ static void html_percent(struct buf *out, double change)
 static void html_figure(struct buf *out, const json_t *figure)
 {
     double value = real(figure, "value"), change = real(figure, "change");
-    double low = real(figure, "low"), high = real(figure, "high");
+    double low = real(figure, "low"), high = real(figure, "high"), mix = real(figure, "mix");
     const char *class = low > 0 ? "worse" : high < 0 ? "better" : "";
 
     if (!figure || isnan(value)) {
@@ -153,6 +153,11 @@ static void html_figure(struct buf *out, const json_t *figure)
         html_percent(out, low);
         buf_text(out, " … ");
         html_percent(out, high);
+        buf_text(out, " %</small>");
+    }
+    if (!isnan(mix)) {
+        buf_text(out, "<small>mix ");
+        html_percent(out, mix);
         buf_text(out, " %</small>");
     }
     buf_printf(out, "<small>n = %lld</small></td>",
@@ -241,13 +246,32 @@ static void html_whole(struct buf *out, const json_t *doc, const char **tier, si
     buf_text(out, "</tbody></table>");
 }
 
-static void html_scenes(struct buf *out, const json_t *doc, const char *metric, const char *title,
-                        const char **tier, size_t n)
+/* Whether some slice of a scene tells the metric. */
+static bool any_scene(const json_t *doc, const char *metric)
 {
     size_t i;
     const json_t *slice;
 
-    buf_printf(out, "<h2>%s by scene</h2><table>", title);
+    json_array_foreach(json_object_get(doc, "slices"), i, slice)
+    {
+        if (*text_of(slice, "scene") && json_object_get(json_object_get(slice, "figures"), metric))
+            return true;
+    }
+    return false;
+}
+
+static void html_scenes(struct buf *out, const json_t *doc, const json_t *metric, const char **tier,
+                        size_t n)
+{
+    const char *name = text_of(metric, "name");
+    size_t i;
+    const json_t *slice;
+
+    buf_text(out, "<h2>");
+    html_text(out, name);
+    buf_text(out, " by scene<small>");
+    html_text(out, text_of(metric, "unit"));
+    buf_text(out, "</small></h2><table>");
     html_head_row(out, "scene", tier, n);
     json_array_foreach(json_object_get(doc, "slices"), i, slice)
     {
@@ -259,9 +283,9 @@ static void html_scenes(struct buf *out, const json_t *doc, const char *metric, 
         html_text(out, scene);
         buf_text(out, "</th>");
         for (size_t c = 0; c < n; c++)
-            html_figure(out,
-                        json_object_get(json_object_get(find_slice(doc, scene, tier[c]), "figures"),
-                                        metric));
+            html_figure(
+                out,
+                json_object_get(json_object_get(find_slice(doc, scene, tier[c]), "figures"), name));
         buf_text(out, "</tr>");
     }
     buf_text(out, "</tbody></table>");
@@ -271,7 +295,8 @@ void report_html(const json_t *doc, struct buf *out)
 {
     const json_t *base = json_object_get(doc, "baseline");
     const char *tier[COLUMNS_MAX];
-    size_t n = columns(doc, tier);
+    size_t n = columns(doc, tier), m;
+    const json_t *metric;
 
     buf_printf(out, "<!doctype html><html lang=en><head><meta charset=utf-8>"
                     "<meta name=viewport content=\"width=device-width\"><title>Framewatch: ");
@@ -286,12 +311,15 @@ void report_html(const json_t *doc, struct buf *out)
     html_text(out, text_of(json_object_get(doc, "build"), "platform"));
     buf_text(out, ", made ");
     html_text(out, text_of(doc, "made_at"));
-    buf_text(out, ". Frame times are means over sessions, each session counted once. A change has "
-                  "the mix of devices and players taken out; its interval holds at every look, 95 "
-                  "% together. Grey: too few sessions to compare.</p>");
+    buf_text(out,
+             ". Frame times are means over sessions, each session counted once. A change has "
+             "the mix of devices and players taken out (what that made is told beside it); its "
+             "interval holds at every look, 95 % together. Grey: too few sessions to compare.</p>");
     html_whole(out, doc, tier, n);
-    html_scenes(out, doc, "p90", "P90 frame time, ms,", tier, n);
-    html_scenes(out, doc, "janks", "Janks per 10 min", tier, n);
-    html_scenes(out, doc, "jank_ms", "Jank time, ms per min,", tier, n);
+    json_array_foreach(json_object_get(doc, "metrics"), m, metric)
+    {
+        if (any_scene(doc, text_of(metric, "name")))
+            html_scenes(out, doc, metric, tier, n);
+    }
     buf_text(out, "</body></html>\n");
 }
