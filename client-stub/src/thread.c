@@ -68,7 +68,7 @@ static void *begin(void *place)
     struct start *s = place;
     void *result;
 
-    atomic_store(&fw_own_thread[s - start], (uintptr_t)pthread_self());
+    atomic_store(&fw_own_thread[s - start], fw_thread_id());
     result = s->run(s->user);
     fw_crash_drop_stack(); /* of a fw_thread_begin in a callback */
     give_place(s);

@@ -297,6 +297,7 @@ static void forget_session(struct fw_context *fw)
     size_t from = offsetof(struct fw_context, who), to = offsetof(struct fw_context, log);
 
     memset(&fw->hook.ring, 0, sizeof fw->hook.ring);
+    atomic_store(&fw->hook.producer, 0); /* its id may become that of a thread of the SDK's */
     memset(&fw->events, 0, sizeof fw->events);
     memset((char *)fw + from, 0, to - from);
     fw->store.dir = -1;
@@ -539,9 +540,19 @@ void fw_thread_end(fw_context *fw)
 }
 
 /* One thread fills the ring: the SDK's do not. */
-static bool takes_frame(fw_context *fw)
+static __attribute__((noinline)) bool admit(fw_context *fw)
 {
-    return is_current(fw) && !fw_hook_is_blocked(&fw->hook) && !refuse_own(fw, FW_CALL_FRAME);
+    if (refuse_own(fw, FW_CALL_FRAME))
+        return false;
+    atomic_store(&fw->hook.producer, fw_thread_id());
+    return true;
+}
+
+static inline bool takes_frame(fw_context *fw)
+{
+    return is_current(fw) && !fw_hook_is_blocked(&fw->hook) &&
+           (atomic_load_explicit(&fw->hook.producer, memory_order_relaxed) == fw_thread_id() ||
+            admit(fw));
 }
 
 void fw_frame(fw_context *fw)

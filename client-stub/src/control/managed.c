@@ -19,7 +19,7 @@ static _Atomic uintptr_t asker;
 static bool may_add(const fw_managed_stack *stack)
 {
     return stack && stack == atomic_load(&asked) &&
-           (!fw_thread_is_own() || (uintptr_t)pthread_self() == atomic_load(&asker));
+           (!fw_thread_is_own() || fw_thread_id() == atomic_load(&asker));
 }
 
 bool fw_managed_start(struct fw_managed *m, const struct fw_allocator *memory)
@@ -160,7 +160,7 @@ const struct fw_desk_texts *fw_managed_ask(struct fw_managed *m, const struct fw
     m->stack->texts.len = 0;
     m->stack->texts.native_first = false;
     m->stack->full = false;
-    atomic_store(&asker, (uintptr_t)pthread_self());
+    atomic_store(&asker, fw_thread_id());
     atomic_store(&asked, m->stack);
     m->call(m->user, m->stack);
     atomic_store(&asked, NULL);
