@@ -178,6 +178,7 @@ stage_alloc() {
 
 valgrind_one() { # PROGRAM LOGS
     FW_ROUNDS=200 timeout 3000 valgrind -q --fair-sched=try --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+        --suppressions=tests/valgrind.supp \
         "$1" >"$2/valgrind-${1##*/}.log" 2>&1 </dev/null
     echo "$? ${1##*/}"
 }

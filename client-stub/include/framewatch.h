@@ -11,6 +11,20 @@
  * which waits for the last slice to be written, and the three calls about consent and deletion,
  * which may do both; the SDK's own low-priority threads do all other such work.
  *
+ * Calls from callbacks. All calls may be made from all callbacks of fw_options; none hangs or
+ * crashes, and these do nothing there:
+ * - fw_stop, fw_consent, fw_reset_install_id and fw_delete_data on a thread of the SDK's, where
+ * they would wait for themselves, and on the main thread within fw_start or each other. They return
+ * 0, so that the game can call again from its main loop. fw_start returns NULL while there is a
+ *   session.
+ * - fw_frame, fw_frame_at and fw_hud (which returns 0) on a thread of the SDK's.
+ * - What needs a session, before it began and after it ended: so within fw_start and fw_stop.
+ * - fw_managed_frame outside the managed_stack call that its stack is of.
+ * A refused call is told to the log callback, once of each, before it returns: a callback that
+ * makes one must not hold a lock that the log callback takes. The log callback is never called
+ * within itself on one thread: the first line that is caused there comes right after it, others are
+ * left out.
+ *
  * Ownership. Strings and structs passed in are copied before the call returns. Handles are opaque;
  * every call accepts a NULL handle and then does nothing, so a game whose profiler did not start
  * needs no checks.
@@ -123,7 +137,7 @@ typedef struct fw_options {
     uint32_t jank_stack_ms;      /* 100: a frame longer than this has its stack taken */
     uint32_t flags;              /* FW_* below */
 
-    /* callbacks, all optional; called on the SDK's threads */
+    /* callbacks, all optional; called on the SDK's threads, log also within the game's calls */
     int (*transport)(void *user,
                      fw_http_request *request); /* 0 = exchange made; default: libcurl */
     fw_network (*network)(void *user);          /* default: FW_NETWORK_WIFI */
@@ -143,8 +157,8 @@ typedef struct fw_options {
      * fw_stop, fw_consent, fw_reset_install_id and fw_delete_data, and on the SDK's own threads,
      * perhaps on several at once, and what one thread was given another may release. Never in a
      * signal handler, never within fw_frame or any other call than those five, never while the SDK
-     * holds a lock; so they may lock, but they must not call the SDK. When fw_stop returns, or
-     * fw_start returned NULL, all is released.
+     * holds a lock; so they may lock. When fw_stop returns, or fw_start returned NULL, all is
+     * released.
      *
      * Not of this memory: thread stacks and alternate signal stacks (the kernel's, by mmap), what
      * libc takes for its own calls (pthread_create, opendir), and what libcurl and TLS take, which
@@ -158,9 +172,9 @@ typedef struct fw_options {
      *
      * Called on the SDK's watchdog thread: never on the main thread, never in a signal handler,
      * never after fw_stop returned. It must not wait for the main thread, which waits for it in
-     * fw_stop and the calls about consent and deletion, and must not call the SDK but for
-     * fw_managed_frame. A stack that came later than 200 ms, or when the frame had ended, is not
-     * used; three slow calls in a row, and it is not called again in this session, which says so.
+     * fw_stop and the calls about consent and deletion. A stack that came later than 200 ms, or
+     * when the frame had ended, is not used; three slow calls in a row, and it is not called again
+     * in this session, which says so.
      */
     void (*managed_stack)(void *user, fw_managed_stack *out);
 } fw_options;
@@ -191,8 +205,9 @@ FW_API void fw_options_init_sized(fw_options *options, size_t size);
  * game runs without a profiler. Sessions left by an earlier process are closed and uploaded. */
 FW_API fw_context *fw_start(const fw_options *options);
 
-/* Ends the session: the last slice is written, and sent or left for the next launch. */
-FW_API void fw_stop(fw_context *fw);
+/* Ends the session: the last slice is written, and sent or left for the next launch. 0: refused in
+ * a callback; the handle is good and the session goes on. */
+FW_API int fw_stop(fw_context *fw);
 
 /* Once a frame, right after present. The first call begins the row. */
 FW_API void fw_frame(fw_context *fw);
@@ -235,14 +250,15 @@ FW_API void fw_thread_end(fw_context *fw);
 
 /* Whether the player agrees; the game keeps the answer and says it at each launch. 1 begins the
  * session of a FW_WAIT_FOR_CONSENT start. 0 ends it, deletes all that is stored on the device and
- * not yet sent, the install id included, and records nothing until the next 1. */
-FW_API void fw_consent(fw_context *fw, int given);
+ * not yet sent, the install id included, and records nothing until the next 1. This call and the
+ * next two return 0 if they were refused in a callback, else 1. */
+FW_API int fw_consent(fw_context *fw, int given);
 /* A new install id: a new session begins, and nothing ties it to what was sent before. What was not
  * sent yet is deleted. */
-FW_API void fw_reset_install_id(fw_context *fw);
+FW_API int fw_reset_install_id(fw_context *fw);
 /* fw_consent(fw, 0), and the server is asked to delete what it has of this install: now, or when
  * the network is back, at later launches if need be. */
-FW_API void fw_delete_data(fw_context *fw);
+FW_API int fw_delete_data(fw_context *fw);
 
 #define FW_HUD_FRAMES 120
 

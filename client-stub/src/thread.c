@@ -1,5 +1,6 @@
 #include "src/thread.h"
 
+#include "platform/crash.h"
 #include "platform/platform.h"
 #include "src/clock.h"
 
@@ -34,8 +35,47 @@ static void block_others(sigset_t *blocked)
 #endif
 }
 
-bool fw_thread_start(pthread_t *out, const char *name, size_t stack_bytes, void *(*run)(void *),
-                     void *user)
+#define TAKEN 1u /* no thread's id */
+
+_Alignas(64) _Atomic uintptr_t fw_own_thread[FW_OWN_THREADS];
+
+/* What the thread of that place runs; written before it is created. */
+static struct start {
+    void *(*run)(void *);
+    void *user;
+} start[FW_OWN_THREADS];
+
+static struct start *take_place(void *(*run)(void *), void *user)
+{
+    for (size_t i = 0; i < FW_OWN_THREADS; i++) {
+        uintptr_t none = 0;
+
+        if (atomic_compare_exchange_strong(&fw_own_thread[i], &none, TAKEN)) {
+            start[i] = (struct start){run, user};
+            return &start[i];
+        }
+    }
+    return NULL;
+}
+
+static void give_place(const struct start *s)
+{
+    atomic_store(&fw_own_thread[s - start], 0);
+}
+
+static void *begin(void *place)
+{
+    struct start *s = place;
+    void *result;
+
+    atomic_store(&fw_own_thread[s - start], fw_thread_id());
+    result = s->run(s->user);
+    fw_crash_drop_stack(); /* of a fw_thread_begin in a callback */
+    give_place(s);
+    return result;
+}
+
+static bool create(pthread_t *out, size_t stack_bytes, struct start *place)
 {
     pthread_attr_t attr;
     sigset_t blocked, before;
@@ -45,12 +85,25 @@ bool fw_thread_start(pthread_t *out, const char *name, size_t stack_bytes, void 
     pthread_attr_setstacksize(&attr, stack_bytes);
     block_others(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before); /* inherited by the new thread */
-    int failed = pthread_create(out, &attr, run, user);
+    int failed = pthread_create(out, &attr, begin, place);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
-    if (!failed)
-        fw_platform_name_thread(*out, name);
     return !failed;
+}
+
+bool fw_thread_start(pthread_t *out, const char *name, size_t stack_bytes, void *(*run)(void *),
+                     void *user)
+{
+    struct start *place = take_place(run, user);
+
+    if (!place)
+        return false;
+    if (!create(out, stack_bytes, place)) {
+        give_place(place);
+        return false;
+    }
+    fw_platform_name_thread(*out, name);
+    return true;
 }
 
 void fw_thread_yield_priority(int nice)

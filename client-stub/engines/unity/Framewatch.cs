@@ -154,7 +154,7 @@ namespace FramewatchSdk
         [DllImport(Library, CallingConvention = C)] static extern void fw_options_init_sized(ref NativeOptions options, UIntPtr size);
         [DllImport(Library, CallingConvention = C)] static extern void fw_managed_frame(IntPtr stack, int kind, byte[] text);
         [DllImport(Library, CallingConvention = C)] static extern IntPtr fw_start(ref NativeOptions options);
-        [DllImport(Library, CallingConvention = C)] static extern void fw_stop(IntPtr fw);
+        [DllImport(Library, CallingConvention = C)] static extern int fw_stop(IntPtr fw);
         [DllImport(Library, CallingConvention = C)] static extern void fw_frame(IntPtr fw);
         [DllImport(Library, CallingConvention = C)] static extern void fw_frame_at(IntPtr fw, ulong presentNs);
         [DllImport(Library, CallingConvention = C)] static extern void fw_target(IntPtr fw, uint intervalUs, uint millihertz);
@@ -169,9 +169,9 @@ namespace FramewatchSdk
         [DllImport(Library, CallingConvention = C)] static extern void fw_feedback(IntPtr fw, byte[] category, byte[] text);
         [DllImport(Library, CallingConvention = C)] static extern void fw_thread_begin(IntPtr fw);
         [DllImport(Library, CallingConvention = C)] static extern void fw_thread_end(IntPtr fw);
-        [DllImport(Library, CallingConvention = C)] static extern void fw_consent(IntPtr fw, int given);
-        [DllImport(Library, CallingConvention = C)] static extern void fw_reset_install_id(IntPtr fw);
-        [DllImport(Library, CallingConvention = C)] static extern void fw_delete_data(IntPtr fw);
+        [DllImport(Library, CallingConvention = C)] static extern int fw_consent(IntPtr fw, int given);
+        [DllImport(Library, CallingConvention = C)] static extern int fw_reset_install_id(IntPtr fw);
+        [DllImport(Library, CallingConvention = C)] static extern int fw_delete_data(IntPtr fw);
         [DllImport(Library, CallingConvention = C)] static extern int fw_hud(IntPtr fw, ref NativeHud figures);
         [DllImport(Library, CallingConvention = C)] static extern void fw_session_id(IntPtr fw, byte[] id);
         [DllImport(Library, CallingConvention = C)] static extern IntPtr fw_version();
@@ -237,10 +237,13 @@ namespace FramewatchSdk
             return Running;
         }
 
-        public static void Stop()
+        /// Not from a callback of the options: there it is refused, and the session goes on.
+        public static bool Stop()
         {
-            fw_stop(handle);
+            if (fw_stop(handle) == 0)
+                return false;
             handle = IntPtr.Zero;
+            return true;
         }
 
         /// Once a frame, right after present: in Unity from WaitForEndOfFrame.
@@ -277,9 +280,10 @@ namespace FramewatchSdk
         public static void Feedback(string category, string text) { fw_feedback(handle, Utf8(category), Utf8(text)); }
         public static void ThreadBegin() { fw_thread_begin(handle); }
         public static void ThreadEnd() { fw_thread_end(handle); }
-        public static void Consent(bool yes) { fw_consent(handle, yes ? 1 : 0); }
-        public static void ResetInstallId() { fw_reset_install_id(handle); }
-        public static void DeleteData() { fw_delete_data(handle); }
+        /// These three too: false from a callback of the options.
+        public static bool Consent(bool yes) { return fw_consent(handle, yes ? 1 : 0) != 0; }
+        public static bool ResetInstallId() { return fw_reset_install_id(handle) != 0; }
+        public static bool DeleteData() { return fw_delete_data(handle) != 0; }
 
         /// 32 hex digits; "" without a session.
         public static string SessionId

@@ -16,6 +16,7 @@ enum fw_block { /* bits: frames are not recorded while one is set */
 struct fw_hook {
     _Atomic uint32_t blocked;
     _Atomic uint64_t present_ns; /* of the last frame: the one that runs now began then; 0 none */
+    _Atomic uintptr_t producer;  /* the thread whose frames were taken, by fw_thread_id(); 0 none */
     struct fw_ring ring;
 };
 

@@ -6,6 +6,7 @@
 #include "src/random.h"
 #include "src/scrub.h"
 #include "src/text.h"
+#include "src/thread.h"
 #include "wire/session_writer.h"
 
 #include <sched.h>
@@ -17,6 +18,55 @@
 #define EVENT_BYTES (sizeof(struct fw_event_scene) + 2048)
 
 static atomic_bool in_use;
+/* The game's, from fw_start() on; NULL before its memory is given back, for the release callback
+ * may call with a handle that is no more. */
+static _Atomic(fw_context *) current;
+
+static bool is_current(const fw_context *fw)
+{
+    return fw && fw == atomic_load_explicit(&current, memory_order_relaxed);
+}
+
+/* Calls from callbacks. */
+
+/* Once of each call: a callback may make it again and again. */
+static void refuse(struct fw_context *fw, enum fw_refusable call, const char *why)
+{
+    static const char *const name[] = {
+        [FW_CALL_STOP] = "fw_stop",          [FW_CALL_CONSENT] = "fw_consent",
+        [FW_CALL_DELETE] = "fw_delete_data", [FW_CALL_RESET] = "fw_reset_install_id",
+        [FW_CALL_FRAME] = "fw_frame",        [FW_CALL_HUD] = "fw_hud",
+    };
+
+    if (!(atomic_fetch_or(&fw->told, 1u << call) >> call & 1) &&
+        !fw_log_say(&fw->log, FW_LOG_ERROR, "%s is refused: %s", name[call], why))
+        atomic_fetch_and(&fw->told, ~(1u << call));
+}
+
+static bool refuse_own(struct fw_context *fw, enum fw_refusable call)
+{
+    if (!fw_thread_is_own())
+        return false;
+    refuse(fw, call, "called on a thread of the SDK's");
+    return true;
+}
+
+/* Before what begins or ends sessions: false on a thread that would wait for itself, and within
+ * such a call, whose half-done work a second one would meet. Else until done(). */
+static bool begin_call(struct fw_context *fw, enum fw_refusable call)
+{
+    if (!is_current(fw) || refuse_own(fw, call))
+        return false;
+    if (!atomic_exchange(&fw->busy, true))
+        return true;
+    refuse(fw, call, "another such call goes on");
+    return false;
+}
+
+static void done(struct fw_context *fw)
+{
+    atomic_store(&fw->busy, false);
+}
 
 void fw_options_init_sized(fw_options *o, size_t size)
 {
@@ -247,6 +297,7 @@ static void forget_session(struct fw_context *fw)
     size_t from = offsetof(struct fw_context, who), to = offsetof(struct fw_context, log);
 
     memset(&fw->hook.ring, 0, sizeof fw->hook.ring);
+    atomic_store(&fw->hook.producer, 0); /* its id may become that of a thread of the SDK's */
     memset(&fw->events, 0, sizeof fw->events);
     memset((char *)fw + from, 0, to - from);
     fw->store.dir = -1;
@@ -331,6 +382,7 @@ static void free_context(struct fw_context *fw)
 {
     struct fw_allocator memory = fw->memory;
 
+    atomic_store(&current, NULL);
     fw_release(&memory, fw->texts);
     fw_release(&memory, fw->block);
     atomic_store(&in_use, false);
@@ -374,8 +426,12 @@ fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots)
     fw->main_tid = fw_platform_tid();
     fw->store.dir = -1;
     fw_hook_block(&fw->hook, FW_BLOCK_CONSENT);
-    if (keep_texts(fw) && (o.flags & FW_WAIT_FOR_CONSENT ? wait(fw) : begin_session(fw)))
+    atomic_store(&fw->busy, true);
+    atomic_store(&current, fw);
+    if (keep_texts(fw) && (o.flags & FW_WAIT_FOR_CONSENT ? wait(fw) : begin_session(fw))) {
+        done(fw);
         return fw;
+    }
     free_context(fw);
     return NULL;
 }
@@ -385,14 +441,15 @@ fw_context *fw_start(const fw_options *options)
     return fw_start_at(options, &(struct fw_roots){"/proc", "/sys", ""});
 }
 
-void fw_stop(fw_context *fw)
+int fw_stop(fw_context *fw)
 {
-    if (!fw)
-        return;
+    if (!begin_call(fw, FW_CALL_STOP))
+        return !is_current(fw);
     if (atomic_load(&fw->live))
         end_session(fw, true);
     end_eraser(fw);
     free_context(fw);
+    return 1;
 }
 
 /* Consent. */
@@ -414,42 +471,48 @@ static void delete_all(struct fw_context *fw, bool remember)
     fw_store_close(&store);
 }
 
-void fw_consent(fw_context *fw, int given)
+int fw_consent(fw_context *fw, int given)
 {
-    if (!fw)
-        return;
+    if (!begin_call(fw, FW_CALL_CONSENT))
+        return !is_current(fw);
     if (!given) {
         delete_all(fw, false);
     } else if (!atomic_load(&fw->live)) {
         end_eraser(fw);
         begin_session(fw);
     }
+    done(fw);
+    return 1;
 }
 
-void fw_reset_install_id(fw_context *fw)
+int fw_reset_install_id(fw_context *fw)
 {
-    if (!fw)
-        return;
+    if (!begin_call(fw, FW_CALL_RESET))
+        return !is_current(fw);
 
     bool live = atomic_load(&fw->live);
     delete_all(fw, false);
     if (live)
         begin_session(fw);
+    done(fw);
+    return 1;
 }
 
-void fw_delete_data(fw_context *fw)
+int fw_delete_data(fw_context *fw)
 {
-    if (!fw)
-        return;
+    if (!begin_call(fw, FW_CALL_DELETE))
+        return !is_current(fw);
     end_eraser(fw);
     delete_all(fw, true);
     start_eraser(fw);
+    done(fw);
+    return 1;
 }
 
 /* Calls that need a session, from any thread: false without one, else leave() ends them. */
 static bool enter(struct fw_context *fw)
 {
-    if (!fw)
+    if (!is_current(fw))
         return false;
     atomic_fetch_add(&fw->callers, 1);
     if (atomic_load(&fw->live))
@@ -465,25 +528,42 @@ static void leave(struct fw_context *fw)
 
 void fw_thread_begin(fw_context *fw)
 {
-    if (fw && !(fw->options.flags & FW_NO_CRASHES))
+    if (is_current(fw) && !(fw->options.flags & FW_NO_CRASHES))
         fw_crash_give_stack();
 }
 
 void fw_thread_end(fw_context *fw)
 {
-    if (fw && fw_platform_tid() != fw->main_tid) /* the main thread's goes with the session */
+    if (is_current(fw) &&
+        fw_platform_tid() != fw->main_tid) /* the main thread's goes with the session */
         fw_crash_drop_stack();
+}
+
+/* One thread fills the ring: the SDK's do not. */
+static __attribute__((noinline)) bool admit(fw_context *fw)
+{
+    if (refuse_own(fw, FW_CALL_FRAME))
+        return false;
+    atomic_store(&fw->hook.producer, fw_thread_id());
+    return true;
+}
+
+static inline bool takes_frame(fw_context *fw)
+{
+    return is_current(fw) && !fw_hook_is_blocked(&fw->hook) &&
+           (atomic_load_explicit(&fw->hook.producer, memory_order_relaxed) == fw_thread_id() ||
+            admit(fw));
 }
 
 void fw_frame(fw_context *fw)
 {
-    if (fw && !fw_hook_is_blocked(&fw->hook))
+    if (takes_frame(fw))
         fw_hook_present(&fw->hook, fw_now_ns());
 }
 
 void fw_frame_at(fw_context *fw, uint64_t present_ns)
 {
-    if (fw && !fw_hook_is_blocked(&fw->hook))
+    if (takes_frame(fw))
         fw_hook_present(&fw->hook, present_ns);
 }
 
@@ -559,7 +639,7 @@ void fw_step(fw_context *fw, const char *name)
 
 void fw_background(fw_context *fw)
 {
-    if (!fw)
+    if (!is_current(fw))
         return;
     fw_hook_block(&fw->hook, FW_BLOCK_BACKGROUND);
     if (!enter(fw))
@@ -571,7 +651,7 @@ void fw_background(fw_context *fw)
 
 void fw_foreground(fw_context *fw)
 {
-    if (!fw)
+    if (!is_current(fw))
         return;
 
     bool live = enter(fw);
@@ -615,7 +695,7 @@ int fw_hud(fw_context *fw, fw_hud_figures *out)
                         .memory_kb = -1,
                         .gpu_time_us = -1,
                         .temperature_millicelsius = -1};
-    bool live = enter(fw);
+    bool live = is_current(fw) && !refuse_own(fw, FW_CALL_HUD) && enter(fw);
 
     if (live) {
         uint32_t gpu = atomic_load_explicit(&fw->recorder.gpu_time_us, memory_order_relaxed);

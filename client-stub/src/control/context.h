@@ -12,6 +12,16 @@ struct fw_roots {
     const char *proc, *sys, *root; /* "/proc", "/sys", "" */
 };
 
+/* Calls that not every thread may make at any time. */
+enum fw_refusable {
+    FW_CALL_STOP,
+    FW_CALL_CONSENT,
+    FW_CALL_RESET,
+    FW_CALL_DELETE,
+    FW_CALL_FRAME,
+    FW_CALL_HUD
+};
+
 struct fw_context {
     struct fw_hook hook; /* first: the frame hook's cache lines */
     struct fw_events events;
@@ -38,7 +48,9 @@ struct fw_context {
     struct fw_roots roots;
     int main_tid;
     _Atomic bool live;        /* a session runs */
+    _Atomic bool busy;        /* within a call that begins or ends sessions */
     _Atomic uint32_t callers; /* of the game's threads, inside a call that needs it to */
+    _Atomic uint32_t told;    /* which calls were refused and said so: 1 << enum fw_refusable */
 };
 
 fw_context *fw_start_at(const fw_options *options, const struct fw_roots *roots);

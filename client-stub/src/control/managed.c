@@ -2,12 +2,25 @@
 
 #include "src/clock.h"
 #include "src/scrub.h"
+#include "src/thread.h"
 
 #include <string.h>
 
 #define INPUT_BYTES 1024u   /* of one text; what is behind them is not read */
 #define MAP_ID "r8-map-id-" /* names the mapping: digits that tell no person */
 #define SLOW_NS (FW_MANAGED_SLOW_MS * 1000000ull)
+
+/* What the game is asked for now, and by whom; NULL and 0 between two calls. */
+static _Atomic(fw_managed_stack *) asked;
+static _Atomic uintptr_t asker;
+
+/* A callback that kept the stack of an earlier call, or runs on another of the SDK's threads
+ * meanwhile, adds nothing. A thread of the game's may, while the call waits for it. */
+static bool may_add(const fw_managed_stack *stack)
+{
+    return stack && stack == atomic_load(&asked) &&
+           (!fw_thread_is_own() || fw_thread_id() == atomic_load(&asker));
+}
 
 bool fw_managed_start(struct fw_managed *m, const struct fw_allocator *memory)
 {
@@ -105,7 +118,7 @@ void fw_managed_frame(fw_managed_stack *stack, fw_managed_kind kind, const char 
     struct fw_desk_texts *t;
     size_t n;
 
-    if (!stack || !text || stack->full)
+    if (!text || !may_add(stack) || stack->full)
         return;
     t = &stack->texts;
     copy_plain(plain, text, strnlen(text, INPUT_BYTES));
@@ -147,7 +160,10 @@ const struct fw_desk_texts *fw_managed_ask(struct fw_managed *m, const struct fw
     m->stack->texts.len = 0;
     m->stack->texts.native_first = false;
     m->stack->full = false;
+    atomic_store(&asker, fw_thread_id());
+    atomic_store(&asked, m->stack);
     m->call(m->user, m->stack);
+    atomic_store(&asked, NULL);
     took = fw_now_ns() - begin;
     atomic_fetch_add(&m->looks, 1);
     atomic_fetch_add(&m->ns, took);

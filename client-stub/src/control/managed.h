@@ -19,7 +19,7 @@
 #define FW_MANAGED_SLOW_MS 200
 #define FW_MANAGED_MAX_SLOW 3
 
-struct fw_managed_stack { /* what fw_managed_frame() adds to */
+struct fw_managed_stack { /* what fw_managed_frame() adds to, while the game is asked */
     struct fw_desk_texts texts;
     bool full;
 };
