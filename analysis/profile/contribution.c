@@ -51,7 +51,8 @@ static int64_t minus(int64_t a, int64_t b)
 /* Of a session ----------------------------------------------------------------------------------
  */
 
-static void fill_slice(const struct slice *from, struct rollup_delta *to)
+static void fill_slice(const struct session_result *r, const struct slice *from,
+                       struct rollup_delta *to)
 {
     to->scene = from->scene;
     to->sessions = 1;
@@ -130,7 +131,7 @@ bool contribution_of(const struct session_result *r, struct arena *mem, struct c
     } else {
         for (size_t i = 0; i < r->n_slices; i++)
             if (i == 0 || r->slices[i].frames || r->slices[i].foreground_us) {
-                fill_slice(&r->slices[i], &c.slices[c.n_slices++]);
+                fill_slice(r, &r->slices[i], &c.slices[c.n_slices++]);
                 fill_row(r, i, &c);
             }
         fill_model(r, &c);
