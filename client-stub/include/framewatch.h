@@ -126,13 +126,16 @@ typedef struct fw_options {
     /* callbacks, all optional; called on the SDK's threads */
     int (*transport)(void *user,
                      fw_http_request *request); /* 0 = exchange made; default: libcurl */
-    fw_network (*network)(void *user);          /* default: FW_NETWORK_WIFI */
+    /* Without it: FW_NETWORK_UNKNOWN on Android and iOS, which is metered even on Wi-Fi;
+     * FW_NETWORK_WIFI elsewhere. */
+    fw_network (*network)(void *user);
     void (*log)(void *user, fw_log_level level, const char *text);
     void *user;
 
     /* more callbacks, all optional. host_values: at each recorded look at the hardware; to be
-     * quick, so dear values (PSS) are to be cached by the game. environment: once, fills at most
-     * `max` rows and returns their number; the texts must live until the next call. */
+     * quick, so dear values (PSS) are to be cached by the game: one that took over 200 ms five
+     * times in a row is not called again in this session. environment: once, fills at most `max`
+     * rows and returns their number; the texts must live until the next call. */
     void (*host_values)(void *user, fw_host_values *values);
     size_t (*environment)(void *user, fw_evidence *out, size_t max);
 

@@ -718,6 +718,40 @@ static void a_jailbreak_leaves_paths(void **state)
     assert_string_equal(e.text[0], "root.jailbreak: /var/jb");
 }
 
+static bool property_under_xcode(const char *name, char *out, size_t size)
+{
+    static const char *const properties[][2] = {
+        {"fw.traced", "1"}, {"fw.simulator", "1"}, {"fw.executable", "/bundle/Game.app/Game"}};
+
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+        if (!strcmp(name, properties[i][0])) {
+            snprintf(out, size, "%s", properties[i][1]);
+            return true;
+        }
+    return false;
+}
+
+static void xcode_and_the_simulator_leave_evidence_on_ios(void **state)
+{
+    const struct fw_surroundings s = {NULL, FW_PLATFORM_IOS, property_under_xcode, NULL, NULL};
+    struct tree *t = *state;
+    struct fw_environment e;
+
+    given(t, "bundle/Game.app/Game", "");
+    look_around(t, s, &e);
+    assert_int_equal(e.n, 2);
+    assert_evidence(&e, "debugger.traced: fw.traced=1");
+    assert_evidence(&e, "emulator.simulator: fw.simulator=1");
+    given(t, "bundle/Game.app/embedded.mobileprovision", "");
+    look_around(t, s, &e);
+    assert_int_equal(e.n, 3);
+    assert_evidence(&e, "developer.provision: embedded.mobileprovision");
+    assert_true(e.family[FW_EVIDENCE_DEVELOPER]);
+    assert_false(e.family[FW_EVIDENCE_ROOT] || e.family[FW_EVIDENCE_REPACKAGED]);
+    look_around(t, (struct fw_surroundings){NULL, FW_PLATFORM_IOS, no_property, NULL, NULL}, &e);
+    assert_int_equal(e.n, 0);
+}
+
 static size_t know(void *user, fw_evidence *out, size_t max)
 {
     assert_int_equal(max, 8);
@@ -776,6 +810,7 @@ int main(void)
         TREE_TEST(an_honest_phone_gives_no_evidence),
         TREE_TEST(evidence_names_each_check_that_spoke),
         TREE_TEST(a_jailbreak_leaves_paths),
+        TREE_TEST(xcode_and_the_simulator_leave_evidence_on_ios),
         TREE_TEST(the_game_adds_what_only_it_can_know),
     };
 

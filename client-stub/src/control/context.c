@@ -135,6 +135,7 @@ static bool set_up_uploader(struct fw_context *fw, const fw_options *o)
     u->install = fw->install;
     u->network = o->network;
     u->network_user = o->user;
+    u->untold = fw_platform_network;
     u->session = fw->who.session;
     u->hook = &fw->hook;
     u->jank_ns = &fw->watchdog.jank_ns;
