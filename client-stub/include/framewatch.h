@@ -207,11 +207,11 @@ FW_API void fw_target(fw_context *fw, uint32_t target_interval_us, uint32_t refr
 
 typedef struct fw_attribute {
     const char *key; /* at most 32 bytes */
-    int64_t value;
+    int64_t value;   /* kept as it is: never a number that stands for a person */
 } fw_attribute;
 
 /* From now on the player is in `mode` on `map` (at most 64 bytes each, from the game's own lists);
- * at most 16 attributes. */
+ * at most 16 attributes. Mode, map and keys are scrubbed as fw_feedback's text is. */
 FW_API void fw_scene(fw_context *fw, const char *mode, const char *map,
                      const fw_attribute *attributes, size_t n_attributes);
 FW_API void fw_position(fw_context *fw, float x, float y);

@@ -314,6 +314,25 @@ static void a_session_arrives_whole(void **state)
     assert_non_null(strstr(g->upload[0].metadata, "kind c2Vzc2lvbg==,fileid "));
 }
 
+static void a_scenes_texts_are_scrubbed(void **state)
+{
+    struct game *g = *state;
+    fw_context *fw = fw_start(&g->options);
+    const fw_attribute attributes[] = {{"tel 138 1234 5678", 1}, {"players", 5}};
+
+    assert_non_null(fw);
+    fw_scene(fw, "bob@example.com", "tel:13812345678", attributes, 2);
+    play(fw, fw_now_ns(), 100);
+    fw_stop(fw);
+
+    const Framewatch__Scene *scene = nth(arrived(g, 0), FRAMEWATCH__PACKET__BODY_SCENE, 0)->scene;
+    assert_string_equal(scene->mode, "[mail]");
+    assert_string_equal(scene->map, "tel:[number]");
+    assert_string_equal(scene->attribute[0]->key, "tel [number]");
+    assert_string_equal(scene->attribute[1]->key, "players");
+    assert_int_equal(scene->attribute[1]->value, 5);
+}
+
 /* A Lua game: the interpreter runs in native code. */
 static struct {
     bool in_c;
@@ -990,6 +1009,7 @@ int main(int argc, char **argv)
 
     const struct CMUnitTest tests[] = {
         GAME_TEST(a_session_arrives_whole),
+        GAME_TEST(a_scenes_texts_are_scrubbed),
         GAME_TEST(managed_frames_stand_where_the_main_thread_was_in_them),
         GAME_TEST(a_games_slow_managed_stacks_are_told_as_a_collector_that_is_off),
         GAME_TEST(what_was_sent_is_deleted_and_what_was_not_is_kept),
