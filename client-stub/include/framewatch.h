@@ -222,7 +222,8 @@ FW_API void fw_background(fw_context *fw);
 FW_API void fw_foreground(fw_context *fw);
 FW_API void fw_low_memory(fw_context *fw);
 
-/* GPU time of a recent frame, for an engine that measures it. */
+/* GPU time of a recent frame, for an engine that measures it, as often as it does. A look at the
+ * hardware records the last that was told since the look before. */
 FW_API void fw_gpu_time(fw_context *fw, uint32_t gpu_us);
 
 /* What the player has to say; category at most 32, text at most 2000 bytes. Mail addresses, phone

@@ -905,6 +905,31 @@ static void one_session_at_a_time(void **state)
     fw_stop(fw);
 }
 
+static void a_gpu_time_is_recorded_once(void **state)
+{
+    struct game *g = *state;
+    size_t told = 0, n;
+
+    g->options.hardware_period_ms = 200;
+    fw_context *fw = fw_start(&g->options);
+    assert_non_null(fw);
+    fw_gpu_time(fw, 700000);
+    for (uint64_t until = fw_now_ns() + PATIENCE_NS;
+         fw_now_ns() < until && atomic_load(&g->looks) < 4;)
+        usleep(1000);
+    fw_stop(fw);
+
+    const Framewatch__SessionLog *log = arrived(g, 0);
+    for (size_t i = 0; i < log->n_packet; i++)
+        told += log->packet[i]->body_case == FRAMEWATCH__PACKET__BODY_HARDWARE &&
+                log->packet[i]->hardware->gpu_time_us == 700000;
+    n = count(log, FRAMEWATCH__PACKET__BODY_SELF_REPORT);
+    /* looks that were left out on a busy machine may have taken it with them */
+    assert_in_range(
+        told, !nth(log, FRAMEWATCH__PACKET__BODY_SELF_REPORT, n - 1)->self_report->dropped_samples,
+        1);
+}
+
 static void *shout(void *user)
 {
     fw_context *fw = user;
@@ -1027,6 +1052,7 @@ int main(int argc, char **argv)
         GAME_TEST(a_null_session_does_nothing),
         GAME_TEST(bad_options_are_refused_with_a_reason),
         GAME_TEST(one_session_at_a_time),
+        GAME_TEST(a_gpu_time_is_recorded_once),
         GAME_TEST(all_calls_but_the_games_own_may_come_from_any_thread),
         GAME_TEST(the_sdks_threads_give_way_to_the_games),
     };

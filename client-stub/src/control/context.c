@@ -629,7 +629,8 @@ int fw_hud(fw_context *fw, fw_hud_figures *out)
 
         fw_ring_figures(&fw->hook.ring, &f);
         fw_board_read(&fw->recorder.board, &f);
-        f.gpu_time_us = gpu ? (int32_t)gpu : -1;
+        if (gpu)
+            f.gpu_time_us = (int32_t)gpu;
         leave(fw);
     }
     f.size = out->size < sizeof f ? out->size : sizeof f;
