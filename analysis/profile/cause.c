@@ -34,6 +34,8 @@
 
 struct pace { /* of valid frames that are no jank */
     uint64_t n, sum_us;
+    uint32_t target_us; /* that they aim at; mixed: not all at the same */
+    bool mixed;
 };
 
 struct causes {
@@ -108,10 +110,19 @@ static bool keeps_pace(const struct frame *f)
     return f->state == FRAME_VALID && !f->jank;
 }
 
-static void add_to_pace(struct pace *p, const struct frame *f)
+static void add_pace(struct pace *to, const struct pace *p)
 {
-    p->n++;
-    p->sum_us += f->interval_us;
+    if (!p->n)
+        return;
+    to->mixed |= p->mixed || (to->n && to->target_us != p->target_us);
+    to->target_us = p->target_us;
+    to->n += p->n;
+    to->sum_us += p->sum_us;
+}
+
+static void add_to_pace(struct pace *to, const struct frame *f)
+{
+    add_pace(to, &(struct pace){1, f->interval_us, f->target_us, false});
 }
 
 /* A status holds until the next, for 10 s at most. */
@@ -348,12 +359,11 @@ static bool throttled_by_pace(const struct look *l)
     if (!range(l, HW_thermal_status, &low, &status) ||
         (status < SEVERE_STATUS && !rose_since(l, first, HW_thermal_status, 1)))
         return false;
-    for (int64_t i = 0; i < status; i++) {
-        cool.n += of_scene[i].n;
-        cool.sum_us += of_scene[i].sum_us;
-    }
+    for (int64_t i = 0; i < status; i++)
+        add_pace(&cool, &of_scene[i]);
     hot = pace_before(l);
-    if (cool.n < COOL_FRAMES || hot.n < HOT_FRAMES)
+    if (cool.n < COOL_FRAMES || hot.n < HOT_FRAMES || cool.mixed || hot.mixed ||
+        cool.target_us != hot.target_us) /* games aim lower by themselves when it grows hot */
         return false;
 
     double before = (double)cool.sum_us / (double)cool.n, now = (double)hot.sum_us / (double)hot.n;

@@ -551,6 +551,23 @@ static void without_clocks_longer_frames_on_a_hot_phone_are_throttling(void **st
     assert_cause(CAUSE_throttled, "thermal status 1");
 }
 
+static void a_game_that_aims_lower_when_it_is_hot_is_not_throttled(void **state)
+{
+    const uint32_t target_us = b->target_interval_us;
+
+    (void)state;
+    sb_part(b, 0, 0);
+    sb_hardware(b, 0, SB_VALUES({HW_thermal_status, 0}), SB_NONE);
+    uint64_t t = sb_steady(b, 0, 600, 16670);
+    b->target_interval_us = 33333;
+    uint64_t end = sb_steady(b, t, 300, 33330);
+    sb_frames(b, end, SB_INTERVALS(300000));
+    b->target_interval_us = target_us;
+    for (; t <= end; t += SECOND)
+        sb_hardware(b, t, SB_VALUES({HW_thermal_status, 3}), SB_NONE);
+    assert_cause(CAUSE_unknown, "nothing stands out");
+}
+
 static void without_clocks_heat_alone_or_longer_frames_alone_are_not(void **state)
 {
     (void)state;
@@ -825,6 +842,7 @@ int main(void)
         T(a_hot_phone_at_full_clocks_is_not_throttled),
         T(without_clocks_longer_frames_on_a_hot_phone_are_throttling),
         T(without_clocks_heat_alone_or_longer_frames_alone_are_not),
+        T(a_game_that_aims_lower_when_it_is_hot_is_not_throttled),
         T(a_heavier_scene_on_a_hot_phone_is_not_throttling),
         T(a_warning_of_low_memory_is_pressure),
         T(growing_swap_is_memory_pressure),
