@@ -308,10 +308,12 @@ static bool check_public_url(const char *url, struct err *err)
 
     ok = ok && n <= PUBLIC_URL_MAX;
     for (size_t i = 0; i < n; i++)
-        ok = ok && url[i] > ' ' && url[i] < 0x7f;
+        ok = ok && url[i] > ' ' && url[i] < 0x7f && url[i] != '@'; /* everybody gets to see it */
     return !n || (ok && url[n - 1] != '/') ||
-           err_field(err, ERR_INVALID, "public_url",
-                     "--public-url is like https://frames.example.org, without a / at its end");
+           err_field(
+               err, ERR_INVALID, "public_url",
+               "--public-url is like https://frames.example.org, without user, password and a "
+               "/ at its end");
 }
 
 static bool start(struct service *s, struct err *err)

@@ -1,5 +1,7 @@
 #include "base/err.h"
 
+#include "base/url_hide.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -12,6 +14,7 @@ bool err_set(struct err *err, enum err_code code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
+    url_hide(err->text);
     return false;
 }
 
@@ -21,9 +24,11 @@ bool err_field(struct err *err, enum err_code code, const char *field, const cha
 
     err->code = code;
     snprintf(err->field, sizeof err->field, "%s", field);
+    url_hide(err->field);
     va_start(ap, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
+    url_hide(err->text);
     return false;
 }
 

@@ -29,7 +29,8 @@ struct err {
     char text[256];
 };
 
-/* Record a failure; always false, so callers write `return err_set(...)`. */
+/* Record a failure; always false, so callers write `return err_set(...)`. Users and passwords of
+ * URLs are hidden (base/url_hide.h): errors end up in logs, in rows and before other people. */
 bool err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* The same, naming the input field at fault. */

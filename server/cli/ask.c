@@ -79,6 +79,15 @@ bool ask_download(const struct client_options *o, const char *path, FILE *to, st
     return ok;
 }
 
+bool ask_save(const struct client_options *o, const char *path, const char *file, struct err *err)
+{
+    struct client *c = client_open(o, err);
+    bool ok = c && client_save(c, path, file, err);
+
+    client_close(c);
+    return ok;
+}
+
 static bool show_page(struct client *c, const char *list, const char **cursor, json_t **page,
                       const struct ask_rows *rows, struct err *err)
 {
@@ -124,6 +133,28 @@ bool ask_path(char *path, size_t size, const char *prefix, const char *id, const
         return err_field(err, ERR_INVALID, "ID", "is a number, as `%s` prints it", command);
     snprintf(path, size, "%s/%s%s", prefix, id, more);
     return true;
+}
+
+int ask_post_ids(const struct client_options *o, const struct cli_args *ids,
+                 const struct ask_ids *with)
+{
+    struct err err = {0};
+    struct client *c = client_open(o, &err);
+    bool ok = c != NULL;
+
+    for (int i = 0; ok && i < ids->n; i++) {
+        char path[128];
+        json_t *answer = NULL;
+
+        ok = ask_path(path, sizeof path, with->prefix, ids->at[i], with->more, with->command,
+                      &err) &&
+             client_send(c, "POST", path, NULL, &answer, &err);
+        if (ok)
+            with->show(answer);
+        json_decref(answer);
+    }
+    client_close(c);
+    return ok ? CLI_OK : cli_fail(&err);
 }
 
 json_t *ask_file(const char *name, struct err *err)

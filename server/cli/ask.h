@@ -27,6 +27,9 @@ int ask_and_print(const struct client_options *o, const char *method, const char
 /* The answer's bytes, as they come, into `to`. */
 bool ask_download(const struct client_options *o, const char *path, FILE *to,
                   struct err *err) MUST_CHECK;
+/* The same into a file (out_file.h); "-": standard output. */
+bool ask_save(const struct client_options *o, const char *path, const char *file,
+              struct err *err) MUST_CHECK;
 
 struct ask_rows {
     const char *head, *none; /* lines above them, or in their place; may be NULL */
@@ -40,6 +43,15 @@ int ask_list(const struct client_options *o, const char *path, bool all,
 /* "PREFIX/ID/MORE" for an id that is a number; `command` is said to print it. */
 bool ask_path(char *path, size_t size, const char *prefix, const char *id, const char *more,
               const char *command, struct err *err) MUST_CHECK;
+
+/* POSTs to "PREFIX/ID/MORE" for each of the ids, over one connection, and shows each answer; stops
+ * at the first failure. An exit code. */
+struct ask_ids {
+    const char *prefix, *more, *command; /* as ask_path() takes them */
+    void (*show)(const json_t *answer);
+};
+int ask_post_ids(const struct client_options *o, const struct cli_args *ids,
+                 const struct ask_ids *with);
 
 /* The JSON of a file, "-": standard input. NULL: *err says where it is none. */
 json_t *ask_file(const char *name, struct err *err);

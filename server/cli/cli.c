@@ -19,6 +19,14 @@ int cli_fail(const struct err *err)
     return CLI_FAILED;
 }
 
+static void refuse_option(const char *given)
+{
+    struct err err;
+
+    err_set(&err, ERR_INVALID, "%.200s: no such option", given);
+    cli_fail(&err);
+}
+
 static const char *dashes(const struct cli_option *o)
 {
     return o->name[1] ? "--" : "-";
@@ -91,7 +99,7 @@ static bool take_option(const struct cli_usage *u, int argc, char **argv, int *i
     const struct cli_option *o = find_option(u, name, len);
 
     if (!o || (name - given == 1) != (len == 1)) {
-        fprintf(stderr, "framewatch: %s: no such option\n", given);
+        refuse_option(given);
         return false;
     }
     if (!o->value) {
@@ -156,6 +164,15 @@ static void print_commands(const char *prefix, const struct cli_command *command
     fprintf(to, "\n`%s COMMAND --help` tells more.\n", prefix);
 }
 
+static void refuse_name(const char *prefix, const char *name)
+{
+    struct err err;
+
+    err_set(&err, ERR_INVALID, "no command '%.100s'", name);
+    term_clean(err.text);
+    fprintf(stderr, "%s: %s\n\n", prefix, err.text);
+}
+
 int cli_dispatch(const char *prefix, const struct cli_command *commands, size_t n, int argc,
                  char **argv)
 {
@@ -169,7 +186,7 @@ int cli_dispatch(const char *prefix, const struct cli_command *commands, size_t 
                           strcmp(name, "-h") == 0);
 
     if (name && !asked)
-        fprintf(stderr, "%s: no command '%s'\n\n", prefix, name);
+        refuse_name(prefix, name);
     print_commands(prefix, commands, n, asked ? stdout : stderr);
     return asked ? CLI_OK : CLI_USAGE;
 }

@@ -1,6 +1,7 @@
 #include "client.h"
 
 #include "base/buf.h"
+#include "out_file.h"
 #include "term.h"
 
 #include <curl/curl.h>
@@ -17,6 +18,7 @@
 struct client {
     CURL *curl;
     char url[MAX_URL_BYTES];
+    char shown[MAX_URL_BYTES];              /* the same without user and password */
     char authorization[MAX_KEY_BYTES + 32]; /* the whole header line, "" when anonymous */
 };
 
@@ -88,6 +90,34 @@ static bool key_from_file(struct client *c, const char *path, struct err *err)
     return ok;
 }
 
+static void cut_slashes(char *url)
+{
+    for (size_t n = strlen(url); n && url[n - 1] == '/'; n--)
+        url[n - 1] = 0;
+}
+
+/* Read as a request will read it, so that nothing is left over to be shown. */
+static bool show_url(struct client *c, struct err *err)
+{
+    CURLU *u = curl_url();
+    CURLUcode code = u ? curl_url_set(u, CURLUPART_URL, c->url, 0) : CURLUE_OUT_OF_MEMORY;
+    char *text = NULL;
+
+    if (!code)
+        code = curl_url_set(u, CURLUPART_USER, NULL, 0);
+    if (!code)
+        code = curl_url_set(u, CURLUPART_PASSWORD, NULL, 0);
+    if (!code)
+        code = curl_url_get(u, CURLUPART_URL, &text, 0);
+    if (!code && copy_text(c->shown, sizeof c->shown, text, "the server URL", err))
+        cut_slashes(c->shown);
+    else
+        err_set(err, ERR_INVALID, "the server URL: %s", curl_url_strerror(code));
+    curl_free(text);
+    curl_url_cleanup(u);
+    return c->shown[0];
+}
+
 static bool url_set(struct client *c, const char *url, struct err *err)
 {
     if (!copy_text(c->url, sizeof c->url, url, "the server URL", err))
@@ -95,9 +125,8 @@ static bool url_set(struct client *c, const char *url, struct err *err)
     trim(c->url);
     if (strncmp(c->url, "http://", 7) != 0 && strncmp(c->url, "https://", 8) != 0)
         return err_set(err, ERR_INVALID, "the server URL must begin with http:// or https://");
-    for (size_t n = strlen(c->url); n && c->url[n - 1] == '/'; n--)
-        c->url[n - 1] = 0;
-    return true;
+    cut_slashes(c->url);
+    return show_url(c, err);
 }
 
 /* Takes what options and environment left open. */
@@ -114,10 +143,12 @@ static bool config_line(struct client *c, char *line, const char *path, unsigned
 
     char *value = strchr(line, '=');
 
-    if (!value)
+    if (value) {
+        *value++ = 0;
+        trim(line);
+    }
+    if (!value || line[strspn(line, "abcdefghijklmnopqrstuvwxyz_")])
         return err_set(err, ERR_INVALID, "%.150s:%u: not 'name = value'", path, number);
-    *value++ = 0;
-    trim(line);
     trim(value);
     if (strcmp(line, "url") == 0)
         return c->url[0] || url_set(c, value, err);
@@ -233,6 +264,11 @@ const char *client_key(const struct client *c)
 const char *client_url(const struct client *c)
 {
     return c->url;
+}
+
+const char *client_shown(const struct client *c)
+{
+    return c->shown;
 }
 
 char *client_escape(const char *text)
@@ -365,7 +401,7 @@ static bool exchange(struct client *c, const char *method, const char *path, con
     if (sink->file_failed || !buf_ok(&sink->body))
         ok = err_set(err, ERR_TOO_BIG, "the answer could not be stored (disk full, or too long)");
     else if (!ok)
-        err_set(err, ERR_BUSY, "%.100s: %.120s", c->url, curl_easy_strerror(done));
+        err_set(err, ERR_BUSY, "%.100s: %.120s", c->shown, curl_easy_strerror(done));
     else if (status < 200 || status > 299)
         ok = tell_problem(status, &sink->body, err);
     return ok;
@@ -407,7 +443,7 @@ bool client_send(struct client *c, const char *method, const char *path, const j
     if (sink.body.len && out) {
         tree = json_loadb((const char *)sink.body.at, sink.body.len, JSON_REJECT_DUPLICATES, NULL);
         if (!tree) {
-            err_set(err, ERR_INVALID, "%.150s: the answer is not JSON", c->url);
+            err_set(err, ERR_INVALID, "%.150s: the answer is not JSON", c->shown);
             goto out;
         }
         if (!clean(tree)) {
@@ -437,6 +473,14 @@ bool client_download(struct client *c, const char *path, FILE *to, struct err *e
 
     buf_fini(&sink.body);
     return ok;
+}
+
+bool client_save(struct client *c, const char *path, const char *file, struct err *err)
+{
+    struct out_file out;
+
+    return out_file_open(&out, file, err) &&
+           out_file_close(&out, client_download(c, path, out.to, err), err);
 }
 
 const char *client_field(const json_t *object, const char *name)

@@ -4,8 +4,9 @@
  * Where the server is and which key to show comes, in this order, from the options, from FW_URL and
  * FW_KEY (or FW_KEY_FILE), and from a file of "name = value" lines (url, key, key_file; '#' begins
  * a comment): FW_CONFIG, else framewatch/client.conf under XDG_CONFIG_HOME or ~/.config.
- * The key travels in the Authorization header only and is never printed, nor sent to another host:
- * redirects are not followed. One thread at a time. Answers are at most CLIENT_MAX_ANSWER.
+ * The key travels in the Authorization header only and is never printed, nor are a user and
+ * password in the server's address, nor sent to another host: redirects are not followed. One
+ * thread at a time. Answers are at most CLIENT_MAX_ANSWER.
  */
 #pragma once
 #include "base/err.h"
@@ -40,6 +41,8 @@ bool client_send(struct client *c, const char *method, const char *path, const j
                  json_t **out, struct err *err) MUST_CHECK;
 /* The answer's bytes, as they come, into `to`. */
 bool client_download(struct client *c, const char *path, FILE *to, struct err *err) MUST_CHECK;
+/* The same into a file, whole or not at all (out_file.h). */
+bool client_save(struct client *c, const char *path, const char *file, struct err *err) MUST_CHECK;
 
 /* Text of an answer's field; "" where it is missing or no text. */
 const char *client_field(const json_t *object, const char *name);
@@ -48,7 +51,9 @@ const char *client_field(const json_t *object, const char *name);
  */
 bool client_turn(json_t **page, json_t *next, const char **cursor, struct err *err) MUST_CHECK;
 
-const char *client_url(const struct client *c); /* of the server, without a final slash */
+/* Of the server, without a final slash: for requests. It may name a user and password. */
+const char *client_url(const struct client *c);
+const char *client_shown(const struct client *c); /* the same for people, without them */
 /* For a subcommand that speaks to the server by other means; "" when anonymous. */
 const char *client_key(const struct client *c);
 /* Percent-encodes text for a path segment or a query value; free(). NULL when out of memory. */

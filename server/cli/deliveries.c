@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#define DELIVERIES "/v1/deliveries"
+#define LIST "deliveries list" /* prints ids */
+
 static void print_delivery(const json_t *d)
 {
     printf("%-10lld %-16s %-7s %-20s v%-4lld %-10s %3lld  %s  %s\n", ask_number(d, "id"),
@@ -33,13 +36,8 @@ static int deliveries_list(int argc, char **argv)
         fprintf(stderr, "framewatch: --state is pending, sending, sent, dead or suppressed\n");
         return CLI_USAGE;
     }
-    snprintf(path, sizeof path, "/v1/deliveries?limit=200%s%s", *state ? "&state=" : "", state);
+    snprintf(path, sizeof path, DELIVERIES "?limit=200%s%s", *state ? "&state=" : "", state);
     return ask_list(&client, path, all, &(struct ask_rows){.show = print_delivery});
-}
-
-static bool delivery_path(char path[96], const char *id, const char *more, struct err *err)
-{
-    return ask_path(path, 96, "/v1/deliveries", id, more, "deliveries list", err);
 }
 
 static int deliveries_show(int argc, char **argv)
@@ -55,8 +53,9 @@ static int deliveries_show(int argc, char **argv)
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-    return delivery_path(path, args.at[0], "", &err) ? ask_and_print(&client, "GET", path, NULL)
-                                                     : cli_fail(&err);
+    return ask_path(path, sizeof path, DELIVERIES, args.at[0], "", LIST, &err)
+               ? ask_and_print(&client, "GET", path, NULL)
+               : cli_fail(&err);
 }
 
 static int deliveries_retry(int argc, char **argv)
@@ -70,27 +69,12 @@ static int deliveries_retry(int argc, char **argv)
                                     1,
                                     -1};
     struct cli_args args;
-    struct err err = {0};
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c != NULL;
-
-    for (int i = 0; ok && i < args.n; i++) {
-        json_t *out = NULL;
-        char path[96];
-
-        ok = delivery_path(path, args.at[i], "/retry", &err) &&
-             client_send(c, "POST", path, NULL, &out, &err);
-        if (ok)
-            print_delivery(out);
-        json_decref(out);
-    }
-    client_close(c);
-    return ok ? CLI_OK : cli_fail(&err);
+    return ask_post_ids(&client, &args,
+                        &(struct ask_ids){DELIVERIES, "/retry", LIST, print_delivery});
 }
 
 int cmd_deliveries(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "client.h"
 #include "demo_session.h"
 #include "demo_symbols.h"
+#include "out_file.h"
 
 #include "client-stub/platform/transport_curl.h"
 #include "client-stub/src/report/tus.h"
@@ -34,10 +35,11 @@ struct run {
     atomic_bool stop; /* the server said something that will not change */
     atomic_int running;
     pthread_mutex_t lock; /* guards `trouble` and stdout */
-    char trouble[160];    /* the first failure */
+    char trouble[256];    /* the first failure */
     bool print_ids;
     const char *out_dir; /* files go here instead of to a server */
-    FILE *manifest;      /* guarded by `lock`: file id, install, session, part; a line a file */
+    struct out_file
+        manifest; /* guarded by `lock`: file id, install, session, part; a line a file */
 };
 
 struct worker {
@@ -48,12 +50,20 @@ struct worker {
     bool started;
 };
 
-static void note_trouble(struct run *r, const char *what, int status)
+static void note_trouble(struct run *r, const char *what)
 {
     pthread_mutex_lock(&r->lock);
     if (!r->trouble[0])
-        snprintf(r->trouble, sizeof r->trouble, "%s (status %d)", what, status);
+        snprintf(r->trouble, sizeof r->trouble, "%s", what);
     pthread_mutex_unlock(&r->lock);
+}
+
+static void note_status(struct run *r, const char *what, int status)
+{
+    char text[160];
+
+    snprintf(text, sizeof text, "%s (status %d)", what, status);
+    note_trouble(r, text);
 }
 
 /* Same session, same part: same file id, so a second run adds nothing. */
@@ -69,22 +79,17 @@ static void file_id(const struct demo_session *s, size_t part, char out[37])
 static bool keep_part(struct run *r, const struct demo_session *s, size_t part)
 {
     char id[37], path[4096], hex[33];
-    FILE *f;
-    bool good;
+    struct err err;
 
     file_id(s, part, id);
     to_hex(s->id, sizeof s->id, hex);
     snprintf(path, sizeof path, "%s/%s.fws", r->out_dir, id);
-    f = fopen(path, "wbe");
-    good = f && fwrite(s->part[part].at, 1, s->part[part].len, f) == s->part[part].len;
-    if (f && fclose(f) != 0)
-        good = false;
-    if (!good) {
-        note_trouble(r, "a file could not be written", errno);
+    if (!out_file_put(path, s->part[part].at, s->part[part].len, &err)) {
+        note_trouble(r, err.text);
         return false;
     }
     pthread_mutex_lock(&r->lock);
-    fprintf(r->manifest, "%s\t%s\t%s\t%zu\n", id, s->install, hex, part);
+    fprintf(r->manifest.to, "%s\t%s\t%s\t%zu\n", id, s->install, hex, part);
     pthread_mutex_unlock(&r->lock);
     atomic_fetch_add(&r->files, 1);
     atomic_fetch_add(&r->bytes, s->part[part].len);
@@ -122,14 +127,14 @@ static bool send_part(struct worker *w, struct demo_session *s, size_t part)
         atomic_fetch_add(&r->bytes, s->part[part].len);
         return true;
     case FW_TUS_DENIED:
-        note_trouble(r, "the server does not take this key for uploads", t.status);
+        note_status(r, "the server does not take this key for uploads", t.status);
         atomic_store(&r->stop, true);
         return false;
     case FW_TUS_REFUSED:
-        note_trouble(r, "the server refused a file", t.status);
+        note_status(r, "the server refused a file", t.status);
         return false;
     default:
-        note_trouble(
+        note_status(
             r, t.status ? "the server could not take a file in time" : "the server does not answer",
             t.status);
         if (!t.status)
@@ -144,7 +149,7 @@ static bool send_session(struct worker *w, uint64_t index)
     bool good = true;
 
     if (!demo_session_make(&w->run->config, index, &s)) {
-        note_trouble(w->run, "out of memory", 0);
+        note_trouble(w->run, "out of memory");
         return false;
     }
     for (size_t i = 0; i < s.n_parts && good; i++)
@@ -366,17 +371,17 @@ static bool fill_config(const struct settings *s, struct demo_config *c, struct 
 static int write_files(struct run *r, const struct settings *s)
 {
     char path[4096];
+    struct err err = {0};
     int code;
 
     snprintf(path, sizeof path, "%s/manifest.tsv", s->out_dir);
     r->out_dir = s->out_dir;
-    r->manifest = fopen(path, "we");
-    if (!r->manifest) {
-        fprintf(stderr, "framewatch: %s: %s\n", path, strerror(errno));
-        return CLI_FAILED;
-    }
+    if (!out_file_open(&r->manifest, path, &err))
+        return cli_fail(&err);
     code = send_all(r, (size_t)s->concurrency);
-    return fclose(r->manifest) == 0 ? code : CLI_FAILED;
+    if (!out_file_close(&r->manifest, code == CLI_OK, &err) && code == CLI_OK)
+        return cli_fail(&err);
+    return code;
 }
 
 static int run_demo(const struct settings *s)

@@ -1,5 +1,7 @@
 #include "demo_symbols.h"
 
+#include "out_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -256,16 +258,6 @@ void demo_symbols(bool ios, unsigned module, const struct demo_version *v, struc
         put_elf(id, f, n, out);
 }
 
-static bool write_file(const char *path, const struct buf *bytes, struct err *err)
-{
-    FILE *f = fopen(path, "wbe");
-    bool good = f && fwrite(bytes->at, 1, bytes->len, f) == bytes->len;
-
-    if (f && fclose(f) != 0)
-        good = false;
-    return good || err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(errno));
-}
-
 static bool write_module(const char *dir, bool ios, unsigned module, const struct demo_version *v,
                          struct err *err)
 {
@@ -276,7 +268,7 @@ static bool write_module(const char *dir, bool ios, unsigned module, const struc
     snprintf(path, sizeof path, "%s/%s-%s", dir, v->name, demo_modules[ios][module - 1].name);
     buf_init(&bytes, FILE_BYTES);
     demo_symbols(ios, module, v, &bytes);
-    good = buf_ok(&bytes) ? write_file(path, &bytes, err) : err_memory(err);
+    good = buf_ok(&bytes) ? out_file_put(path, bytes.at, bytes.len, err) : err_memory(err);
     buf_fini(&bytes);
     return good;
 }

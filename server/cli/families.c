@@ -120,23 +120,9 @@ static int verdicts(int argc, char **argv)
                "/verdicts", family_verdicts_print);
 }
 
-static bool save(const struct client_options *o, const char *path, const char *file,
-                 struct err *err)
-{
-    FILE *to = file ? fopen(file, "wb") : stdout;
-    bool ok;
-
-    if (!to)
-        return err_set(err, ERR_INVALID, "%.200s cannot be written", file);
-    ok = ask_download(o, path, to, err);
-    if (file && fclose(to) != 0 && ok)
-        return err_set(err, ERR_INTERNAL, "%.200s could not be written whole", file);
-    return ok;
-}
-
 static int flame(int argc, char **argv)
 {
-    const char *build = NULL, *kind = NULL, *format = "folded", *value = NULL, *out = NULL;
+    const char *build = NULL, *kind = NULL, *format = "folded", *value = NULL, *out = "-";
     struct client_options o = {NULL, NULL};
     const struct cli_option options[] = {
         OPT_CLIENT(&o),
@@ -144,7 +130,7 @@ static int flame(int argc, char **argv)
         OPT_TEXT("kind", "jank|crash", &kind, "without a family: stacks of that kind"),
         OPT_TEXT("format", "NAME", &format, "folded (default), speedscope, pprof, json"),
         OPT_TEXT("value", "events|ms", &value, "what to weigh by"),
-        OPT_TEXT("o", "FILE", &out, "write there instead of to stdout"),
+        OPT_TEXT("o", "FILE", &out, "write there; - (default) is standard output"),
         OPT_END};
     const struct cli_usage usage = {
         "families flame", "[ID]", "Writes the stacks of a family, or of all, as a flame graph.",
@@ -165,7 +151,7 @@ static int flame(int argc, char **argv)
     ask_url_query(&p, "kind", kind);
     ask_url_query(&p, "value", value);
     ask_url_query(&p, "prune_ppm", "0");
-    return ask_url_fits(&p, &err) && save(&o, p.text, out, &err) ? CLI_OK : cli_fail(&err);
+    return ask_url_fits(&p, &err) && ask_save(&o, p.text, out, &err) ? CLI_OK : cli_fail(&err);
 }
 
 /* POSTs `body` (taken), which is NULL if an argument is no UTF-8. */

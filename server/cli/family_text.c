@@ -77,9 +77,7 @@ static void part_name(const struct term *t, const json_t *part, const char *name
 {
     const json_t *v = json_object_get(part, name);
 
-    if (json_is_integer(v)) {
-        fprintf(t->out, "%-32lld", (long long)json_integer_value(v));
-    } else if (json_is_string(v)) {
+    if (json_is_string(v)) {
         term_cell(t, *json_string_value(v) ? json_string_value(v) : "-", 32);
     } else if (has(v, "model")) {
         term_cell(t, client_field(v, "model"), 32);
@@ -96,7 +94,7 @@ static void breakdown(const struct term *t, const json_t *f)
     static const struct {
         const char *list, *name, *title;
     } parts[] = {{"builds", "build", "Builds"},
-                 {"tiers", "tier", "Tiers"},
+                 {"tiers", "tier_name", "Tiers"},
                  {"scenes", "scene", "Scenes"},
                  {"devices", "device", "Devices"},
                  {"os_versions", "os", "OS versions"},

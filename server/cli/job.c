@@ -42,27 +42,12 @@ static int job_retry(int argc, char **argv)
     const struct cli_usage usage = {
         "job retry", "ID…", "Makes dead jobs due again. Needs an admin key.", options, 1, -1};
     struct cli_args args;
-    struct err err = {0};
     int code;
 
     if (!cli_parse(&usage, argc, argv, &args, &code))
         return code;
-
-    struct client *c = client_open(&client, &err);
-    bool ok = c != NULL;
-
-    for (int i = 0; ok && i < args.n; i++) {
-        char path[128];
-        json_t *job = NULL;
-
-        ok = ask_path(path, sizeof path, "/v1/jobs", args.at[i], "/retry", "job list", &err) &&
-             client_send(c, "POST", path, NULL, &job, &err);
-        if (ok)
-            print_job(job);
-        json_decref(job);
-    }
-    client_close(c);
-    return ok ? CLI_OK : cli_fail(&err);
+    return ask_post_ids(&client, &args,
+                        &(struct ask_ids){"/v1/jobs", "/retry", "job list", print_job});
 }
 
 int cmd_job(int argc, char **argv)

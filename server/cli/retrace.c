@@ -1,5 +1,6 @@
 #include "cli.h"
 #include "mapped.h"
+#include "out_file.h"
 #include "symbols/retrace/retrace_build.h"
 #include "symbols/retrace/retrace_memo.h"
 
@@ -62,43 +63,35 @@ static bool build(const struct mapped *file, const struct options *o, retrace_si
     return ok;
 }
 
-static void report(const char *path, const struct retrace_stats *s)
+static void report(FILE *to, const char *path, const struct retrace_stats *s)
 {
     const struct retrace_counts *c = &s->counts;
 
-    printf("%s: %u classes, %u fields, %u method ranges, %u infos, %.1f MB; skipped: %u lines, "
-           "%u infos, %u classes of a taken name\n",
-           path, c->classes, c->fields, c->ranges, c->infos, (double)s->bytes / 1e6, c->bad_lines,
-           c->bad_infos, c->duplicate_classes);
+    fprintf(to,
+            "%s: %u classes, %u fields, %u method ranges, %u infos, %.1f MB; skipped: %u lines, "
+            "%u infos, %u classes of a taken name\n",
+            path, c->classes, c->fields, c->ranges, c->infos, (double)s->bytes / 1e6, c->bad_lines,
+            c->bad_infos, c->duplicate_classes);
 }
 
-/* Writes to a file beside and renames it, so that no reader meets half an index. */
 static bool write_index(struct command *c, const char *path, struct err *err)
 {
-    char part[PATH_MAX], own[PATH_MAX];
+    char own[PATH_MAX];
     const char *to = c->o.out ? c->o.out : own;
     struct retrace_stats stats;
+    struct out_file out;
     int n = snprintf(own, sizeof own, "%s.fwretrace", path);
-    int m = snprintf(part, sizeof part, "%s.part", to);
 
-    if (n < 0 || n >= PATH_MAX || m < 0 || m >= PATH_MAX)
+    if (n < 0 || n >= PATH_MAX)
         return err_field(err, ERR_TOO_BIG, "MAPPING", "its path is too long");
+    if (!out_file_open(&out, to, err))
+        return false;
 
-    FILE *f = fopen(part, "wb");
+    FILE *say = out.say;
+    bool ok = out_file_close(&out, build(&c->file, &c->o, into_file, out.to, &stats, err), err);
 
-    if (!f)
-        return err_field(err, ERR_INTERNAL, part, "cannot be written: %s", strerror(errno));
-
-    bool ok = build(&c->file, &c->o, into_file, f, &stats, err);
-
-    if (fclose(f) != 0 && ok)
-        ok = err_field(err, ERR_INTERNAL, part, "cannot be written: %s", strerror(errno));
-    if (ok && rename(part, to) != 0)
-        ok = err_field(err, ERR_INTERNAL, to, "cannot be renamed: %s", strerror(errno));
-    if (!ok)
-        unlink(part);
     if (ok && !c->o.quiet)
-        report(to, &stats);
+        report(say, to, &stats);
     return ok;
 }
 

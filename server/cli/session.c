@@ -5,10 +5,8 @@
 #include "trajectory.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define MAX_PATH 1024
 #define WORST_JANKS 5
@@ -99,37 +97,13 @@ static bool show_json(struct client *c, const struct options *o, struct err *err
     return true;
 }
 
-/* A download goes to a file of another name first, so that what stands under the right one is
- * whole. */
-static bool download(struct client *c, const char *path, const char *file, struct err *err)
-{
-    char half[MAX_PATH];
-    int n = snprintf(half, sizeof half, "%s.part", file);
-    FILE *f = n > 0 && (size_t)n < sizeof half ? fopen(half, "wbe") : NULL;
-
-    if (!f)
-        return err_set(err, ERR_INVALID, "cannot write %.150s: %s", file, strerror(errno));
-
-    bool ok = client_download(c, path, f, err);
-
-    if (fclose(f) && ok)
-        ok = err_set(err, ERR_INTERNAL, "cannot write %.150s: %s", file, strerror(errno));
-    if (ok && rename(half, file))
-        ok = err_set(err, ERR_INTERNAL, "cannot write %.150s: %s", file, strerror(errno));
-    if (!ok)
-        unlink(half);
-    return ok;
-}
-
 static bool save_trace(struct client *c, const struct options *o, struct err *err)
 {
     char path[MAX_PATH], rest[64];
 
     snprintf(rest, sizeof rest, "/trace?format=%s", o->trace);
     path_of(o, rest, path);
-    if (strcmp(o->out, "-") == 0)
-        return client_download(c, path, stdout, err);
-    return download(c, path, o->out, err);
+    return client_save(c, path, o->out, err);
 }
 
 /* Where a part comes from is the server's to say, as long as it is a path of this session. */
@@ -146,7 +120,7 @@ static bool save_part(struct client *c, const struct options *o, const json_t *i
         return err_field(err, ERR_TOO_BIG, "--raw", "the path is too long");
     if (strncmp(href, ours, strlen(ours)) != 0 || strchr(string(item, "sha256"), '/'))
         return err_set(err, ERR_INVALID, "the server's list of parts is not understood");
-    if (!download(c, href, file, err))
+    if (!client_save(c, href, file, err))
         return false;
     printf("%s\n", file);
     return true;

@@ -1,13 +1,12 @@
 #include "cli.h"
 #include "debug_path.h"
 #include "mapped.h"
+#include "out_file.h"
 #include "symbols.h"
 #include "symbols/symcache_build.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MB ((int64_t)1 << 20)
 
@@ -38,8 +37,8 @@ static void warn(const char *path, const struct symcache_stats *s)
                 path, c->split_units);
 }
 
-static void report(const struct options *o, const char *path, const struct debug_slice *slice,
-                   const struct symcache_stats *s)
+static void report(const struct options *o, FILE *to, const char *path,
+                   const struct debug_slice *slice, const struct symcache_stats *s)
 {
     char id[DEBUG_ID_TEXT];
     const struct symcache_counts *c = &s->counts;
@@ -48,33 +47,10 @@ static void report(const struct options *o, const char *path, const struct debug
     if (o->quiet)
         return;
     debug_id_text(&slice->id, id);
-    printf("%s: %s %s %s: %u functions, %u inlined calls, %u symbols, %u ranges, %.1f MB\n", path,
-           debug_format_name(slice->format), debug_arch_name(slice->arch),
-           id[0] ? id : "without a debug id", c->functions, c->inlined, c->symbols, s->ranges,
-           (double)s->bytes / 1e6);
-}
-
-/* Writes to a file beside and renames it, so that no reader meets half a symcache. */
-static bool write_symcache(struct debug_image *image, const struct options *o, const char *path,
-                           struct symcache_stats *stats, struct err *err)
-{
-    char part[PATH_MAX];
-    struct symcache_options options = {.no_columns = o->no_columns, .hidden = &o->names};
-    int n = snprintf(part, sizeof part, "%s.part", path);
-    FILE *f = n > 0 && n < PATH_MAX ? fopen(part, "wb") : NULL;
-
-    if (!f)
-        return err_field(err, ERR_INTERNAL, path, "cannot be written: %s", strerror(errno));
-
-    bool ok = symcache_build(image, &options, write_bytes, f, stats, err);
-
-    if (fclose(f) != 0 && ok)
-        ok = err_field(err, ERR_INTERNAL, path, "cannot be written: %s", strerror(errno));
-    if (ok && rename(part, path) != 0)
-        ok = err_field(err, ERR_INTERNAL, path, "cannot be renamed: %s", strerror(errno));
-    if (!ok)
-        unlink(part);
-    return ok;
+    fprintf(to, "%s: %s %s %s: %u functions, %u inlined calls, %u symbols, %u ranges, %.1f MB\n",
+            path, debug_format_name(slice->format), debug_arch_name(slice->arch),
+            id[0] ? id : "without a debug id", c->functions, c->inlined, c->symbols, s->ranges,
+            (double)s->bytes / 1e6);
 }
 
 static bool index_slice(const struct mapped *file, const struct debug_slice *slice,
@@ -82,15 +58,22 @@ static bool index_slice(const struct mapped *file, const struct debug_slice *sli
 {
     struct debug_image image;
     struct debug_limits limits = {.memory_bytes = (size_t)(o->memory_mb * MB)};
+    struct symcache_options options = {.no_columns = o->no_columns, .hidden = &o->names};
     struct symcache_stats stats;
+    struct out_file out;
+    bool ok;
 
     if (!debug_image_open(&image, file->bytes, slice, &limits, err))
         return false;
+    ok = out_file_open(&out, path, err);
+    if (ok) {
+        FILE *say = out.say;
 
-    bool ok = write_symcache(&image, o, path, &stats, err);
-
-    if (ok)
-        report(o, path, slice, &stats);
+        ok = symcache_build(&image, &options, write_bytes, out.to, &stats, err);
+        ok = out_file_close(&out, ok, err);
+        if (ok)
+            report(o, say, path, slice, &stats);
+    }
     debug_image_close(&image);
     return ok;
 }

@@ -65,6 +65,7 @@ static void print_app(const struct term *t, const json_t *s)
 static void print_device(const struct term *t, const json_t *s)
 {
     const json_t *d = json_object_get(s, "device");
+    const char *tier = string(s, "tier_name");
 
     fact(t, "device");
     word(t, string(s, "manufacturer"));
@@ -78,7 +79,11 @@ static void print_device(const struct term *t, const json_t *s)
         fputs("· ", t->out);
         word(t, string(s, "os_version"));
     }
-    fprintf(t->out, "· tier %lld\n", (long long)number(s, "tier"));
+    if (tier[0]) { /* files alone do not tell it */
+        fputs(number(s, "tier") ? "· tier " : "· ", t->out);
+        term_text(t, tier, 20);
+    }
+    fputc('\n', t->out);
 }
 
 static void print_evidence(const struct term *t, const json_t *s)

@@ -141,7 +141,7 @@ static void rest(unsigned attempt)
 static bool gave_up(struct put *p, bool answered, struct err *err)
 {
     return answered ? refused(p, err)
-                    : err_set(err, ERR_BUSY, "%.100s: no answer", client_url(p->c));
+                    : err_set(err, ERR_BUSY, "%.100s: no answer", client_shown(p->c));
 }
 
 static bool insist(struct put *p, const char *method, const char *const *headers,

@@ -1,5 +1,7 @@
 #include "server/common/logfmt.h"
 
+#include "base/url_hide.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +71,12 @@ static void put_name(struct logfmt *l, const char *name)
 
 void logfmt_text(struct logfmt *l, const char *name, const char *value)
 {
+    char shown[LOGFMT_BYTES + 1];
+
+    if (strstr(value, "://")) {
+        snprintf(shown, sizeof shown, "%s", value);
+        value = url_hide(shown);
+    }
     put_name(l, name);
     if (plain(value))
         put_text(l, value);

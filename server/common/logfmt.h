@@ -1,6 +1,7 @@
 /*
- * logfmt: name=value fields of one line of a log. Values are quoted where logfmt wants it. A line
- * that is too long loses its end. In place, no allocation; start from {0}.
+ * logfmt: name=value fields of one line of a log. Values are quoted where logfmt wants it; users
+ * and passwords of URLs in them are hidden. A line that is too long loses its end. In place, no
+ * allocation; start from {0}.
  */
 #pragma once
 #include <stddef.h>

@@ -55,10 +55,40 @@ static bool connect_db(struct db *db, struct err *err)
     return true;
 }
 
+/* In a URI a '/' or '@' of a password, not percent-encoded, makes libpq take the rest of it for a
+ * host or port. */
+static bool is_misread(const char *conninfo)
+{
+    const char *rest = strstr(conninfo, "://"), *end;
+
+    if (strncmp(conninfo, "postgres", 8) != 0 || !rest)
+        return false;
+    rest += 3;
+    end = rest + strcspn(rest, "@/?"); /* of the user and password, or of the host */
+    return (*end == '@' || *end == '/') && memchr(end + 1, '@', strcspn(end + 1, "?"));
+}
+
+/* What libpq says of a connection string that it cannot take quotes it, the password too. */
+static bool check_conninfo(const char *conninfo, struct err *err)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    bool ok = options && !is_misread(conninfo);
+
+    PQconninfoFree(options);
+    return ok ||
+           err_set(err, ERR_INVALID,
+                   "the database's connection string is malformed (it is not shown, for it "
+                   "may hold a password; in a URI, / and @ of a password are written %%2F and "
+                   "%%40)");
+}
+
 struct db *db_open(const char *conninfo, struct err *err)
 {
-    struct db *db = calloc(1, sizeof *db);
+    struct db *db;
 
+    if (!check_conninfo(conninfo, err))
+        return NULL;
+    db = calloc(1, sizeof *db);
     if (db)
         db->conninfo = strdup(conninfo);
     if (!db || !db->conninfo) {

@@ -4,6 +4,7 @@
 #include "server/notify/http_out.h"
 #include "server/notify/text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +190,10 @@ static bool check_field(const struct field *f, const char *group, const json_t *
     if (f->type == FIELD_URL && !http_out_origin(json_string_value(v), mem, &origin, err))
         return bad(err, group, f->name,
                    "must be an http or https URL without user and password in it");
+    /* it is shown, and only what stands before a query is used */
+    if (f->type == FIELD_URL && strcmp(group, "settings") == 0 &&
+        strpbrk(json_string_value(v), "?#"))
+        return bad(err, group, f->name, "must be a URL without a query: secrets are given apart");
     return true;
 }
 
@@ -361,41 +366,124 @@ const char *channel_assignee(const struct channel *c, const char *owner)
                            : NULL;
 }
 
-static size_t longest_match(const char *at, const char *text, size_t n, size_t min, size_t so_far)
+/* What is not to be shown: a list in an arena. */
+struct secret {
+    const struct secret *next;
+    const char *text;
+    size_t n;
+};
+struct secrets {
+    const struct secret *first;
+    struct arena *mem;
+    bool full;
+};
+
+static void add_secret(struct secrets *to, const char *text, size_t n)
 {
-    return n >= min && n > so_far && strncmp(at, text, n) == 0 ? n : so_far;
+    struct secret *s = arena_array(to->mem, 1, sizeof *s);
+    const char *copy = arena_dup(to->mem, text, n);
+
+    if (!s || !copy) {
+        to->full = true;
+        return;
+    }
+    *s = (struct secret){to->first, copy, n};
+    to->first = s;
 }
 
-/* Bytes at `at` that are a secret, or a long part of a secret URL's path: services put those into
- * their errors. 0: none. */
-static size_t secret_at(const struct channel *c, const char *at)
+static int hex_digit(char c)
 {
-    const char *name, *text;
-    size_t n = 0;
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* As it is, and as services print it that decode what they are sent. Not what is shorter than
+ * `min`. */
+static void add_part(struct secrets *to, const char *text, size_t n, size_t min)
+{
+    char plain[SECRET_MAX];
+    size_t len = 0;
+
+    if (n < min || n > sizeof plain)
+        return;
+    add_secret(to, text, n);
+    for (size_t i = 0; i < n; i++) {
+        int high = i + 2 < n ? hex_digit((char)tolower((unsigned char)text[i + 1])) : -1,
+            low = high < 0 ? -1 : hex_digit((char)tolower((unsigned char)text[i + 2]));
+        bool coded = text[i] == '%' && low >= 0;
+
+        plain[len++] = coded ? (char)(high << 4 | low) : text[i];
+        i += coded ? 2 : 0;
+    }
+    if (len < n && len >= min)
+        add_secret(to, plain, len);
+}
+
+/* Services put into their errors what they were asked for, or the part of it that they did not
+ * like: the path and query, a long part of the path, what the query says, a value of it. */
+static void add_url(struct secrets *to, const char *url)
+{
+    const char *path = url + strcspn(url, ":"), *at = url, *query = strchr(url, '?');
+
+    path += strncmp(path, "://", 3) == 0 ? 3 : 0;
+    path += strcspn(path, "/?");
+    add_part(to, path, strlen(path), REDACT_PART_MIN);
+    while (*at && (!query || at < query)) {
+        size_t n = strcspn(at, "/?");
+
+        add_part(to, at, n, REDACT_PART_MIN);
+        at += n + (at[n] ? 1 : 0);
+    }
+    for (at = query ? query + 1 : ""; *at;) {
+        size_t n = strcspn(at, "&#"), name = strcspn(at, "=");
+
+        add_part(to, at, n, REDACT_MIN);
+        if (name < n)
+            add_part(to, at + name + 1, n - name - 1, REDACT_MIN);
+        at += n + (at[n] ? 1 : 0);
+    }
+}
+
+static struct secrets secrets_of(const struct channel *c, struct arena *mem)
+{
+    struct secrets out = {.mem = mem};
+    const char *name;
     json_t *v;
 
     json_object_foreach(c->secrets, name, v)
     {
-        text = json_string_value(v);
-        n = text ? longest_match(at, text, strlen(text), REDACT_MIN, n) : n;
-        while (text && strcmp(name, "url") == 0 && *text) {
-            size_t part = strcspn(text, "/?&=");
+        const char *text = json_string_value(v);
 
-            n = longest_match(at, text, part, REDACT_PART_MIN, n);
-            text += part + (text[part] ? 1 : 0);
-        }
+        if (!text)
+            continue;
+        add_part(&out, text, strlen(text), REDACT_MIN);
+        if (strcmp(name, "url") == 0)
+            add_url(&out, text);
     }
+    return out;
+}
+
+/* Bytes at `at` that are a secret, the longest there. 0: none. */
+static size_t secret_at(const struct secrets *secrets, const char *at)
+{
+    size_t n = 0;
+
+    for (const struct secret *s = secrets->first; s; s = s->next)
+        if (s->n > n && strncmp(at, s->text, s->n) == 0)
+            n = s->n;
     return n;
 }
 
 const char *channel_redact(const struct channel *c, const char *text, struct arena *mem)
 {
+    const struct secrets secrets = secrets_of(c, mem);
     struct buf b;
     const char *out;
 
+    if (secrets.full)
+        return "";
     buf_init(&b, 65536);
     while (*text) {
-        size_t n = secret_at(c, text);
+        size_t n = secret_at(&secrets, text);
 
         if (n)
             buf_text(&b, "***");

@@ -49,7 +49,8 @@ const char *channel_secret(const struct channel *c, const char *name); /* NULL: 
 /* The assignee that settings.owners gives an owner, NULL if it gives none. */
 const char *channel_assignee(const struct channel *c, const char *owner);
 
-/* A copy of text in which every secret of the channel reads "***". In mem; "" when it is full. */
+/* A copy of text in which every secret of the channel reads "***", and every part of a secret URL
+ * that alone tells it: services put them into their errors. In mem; "" when it is full. */
 const char *channel_redact(const struct channel *c, const char *text, struct arena *mem);
 
 /* What the API was given, checked: names the field at fault. `settings` and `secrets` are objects

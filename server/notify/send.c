@@ -1,5 +1,6 @@
 #include "server/notify/send.h"
 
+#include "base/url_hide.h"
 #include "base/utf8.h"
 #include "server/common/clock.h"
 #include "server/notify/text.h"
@@ -21,6 +22,7 @@ bool outcome_refused(struct outcome *out, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(out->why, sizeof out->why, fmt, args);
     va_end(args);
+    url_hide(out->why);
     out->result = SEND_REFUSED;
     return false;
 }
@@ -32,6 +34,7 @@ bool outcome_later(struct outcome *out, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(out->why, sizeof out->why, fmt, args);
     va_end(args);
+    url_hide(out->why);
     out->result = SEND_LATER;
     return false;
 }
@@ -64,6 +67,7 @@ void outcome_say(struct sending *s, const struct http_answer *answer, const char
         snprintf(out->why, sizeof out->why, "%d: %s", answer->status, line);
     else
         snprintf(out->why, sizeof out->why, "status %d", answer->status);
+    url_hide(out->why);
 }
 
 static void say_answer(struct sending *s, const struct http_answer *answer, struct outcome *out)

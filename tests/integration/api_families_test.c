@@ -130,6 +130,49 @@ static void stacks_that_differ_in_lines_and_system_frames_are_one_family(void **
     assert_int_equal(api_i64(f, "sessions"), 1);
 }
 
+static json_t *of_tier(const json_t *list, int64_t tier)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        if (api_i64(item, "tier") == tier)
+            return item;
+    }
+    fail_msg("no tier %lld", (long long)tier);
+    return NULL;
+}
+
+static void tiers_are_told_by_number_and_name(void **state)
+{
+    struct api *api = *state;
+    char family[40];
+    json_t *tree, *device;
+
+    PLAY(api, 1, "a", LOAD);
+    pg_sql(api->conninfo,
+           "INSERT INTO tier_model (app_id, version, tiers, fit) VALUES (%lld, 1, 3, '{}');"
+           "UPDATE device_model SET tier = 3",
+           (long long)api->app[0]);
+    PLAY(api, 2, "b", LOAD);
+    tree = api_get(api, 0, ROLE_READ, 200, "/v1/families?tier=3");
+    assert_string_equal(api_text(json_object_get(tree, "slice"), "tier_name"), "low");
+    tree = api_get(api, 0, ROLE_READ, 200, "/v1/families");
+    assert_true(json_is_null(json_object_get(json_object_get(tree, "slice"), "tier_name")));
+    snprintf(family, sizeof family, "%s", api_text(item(tree, 0), "id"));
+    tree = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s", family);
+    device = json_object_get(json_array_get(json_object_get(tree, "devices"), 0), "device");
+    assert_string_equal(api_text(device, "tier_name"), "low");
+    tree = json_object_get(tree, "tiers");
+    assert_string_equal(api_text(of_tier(tree, 3), "tier_name"), "low");
+    assert_string_equal(api_text(of_tier(tree, 0), "tier_name"), "untiered");
+    tree = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/sessions", family);
+    tree = json_object_get(tree, "items");
+    assert_string_equal(api_text(of_tier(tree, 3), "tier_name"), "low");
+    assert_string_equal(api_text(of_tier(tree, 0), "tier_name"), "untiered");
+}
+
 static void stacks_without_the_app_are_kept_apart(void **state)
 {
     struct api *api = *state;
@@ -965,6 +1008,7 @@ static void the_tool_shows_explains_exports_and_changes(void **state)
     prints(api, "families list --model 1 --tier 0", "cannot be combined", 1);
     snprintf(args, sizeof args, "families show %s", a);
     prints(api, args, "Why: Jank stack: its innermost frames of the app", 0);
+    prints(api, args, "\nuntiered  ", 0);
     snprintf(args, sizeof args, "families sessions %s", a);
     prints(api, args, "Phone 1", 0);
     snprintf(args, sizeof args, "families paths %s", a);
@@ -995,6 +1039,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(lists_nothing_at_first),
         T(stacks_that_differ_in_lines_and_system_frames_are_one_family),
+        T(tiers_are_told_by_number_and_name),
         T(stacks_without_the_app_are_kept_apart),
         T(pages_and_ranks_by_each_measure),
         T(counts_within_each_slice),

@@ -29,6 +29,11 @@ static void shows_an_uploaded_session_in_list_and_summary(void **state)
     struct api *api = *state;
     char id[33], path[64];
 
+    api_play(api, 0, 1, 5, id); /* the model is known from then on */
+    pg_sql(api->conninfo,
+           "DELETE FROM session; UPDATE device_model SET tier = 3;"
+           "INSERT INTO tier_model (app_id, version, tiers, fit) VALUES (%lld, 1, 3, '{}')",
+           (long long)api->app[0]);
     api_play(api, 0, 0x1234, 60, id);
 
     const json_t *list = api_get(api, 0, ROLE_READ, 200, "/v1/sessions");
@@ -41,6 +46,7 @@ static void shows_an_uploaded_session_in_list_and_summary(void **state)
     assert_string_equal(api_text(item, "model"), "Phone 1");
     assert_true(api_i64(item, "frames") > 3000);
     assert_int_equal(api_i64(item, "parts"), 1);
+    assert_string_equal(api_text(item, "tier_name"), "low");
 
     json_t *s = api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s", id);
 
@@ -48,6 +54,9 @@ static void shows_an_uploaded_session_in_list_and_summary(void **state)
     assert_int_equal(strlen(api_text(s, "install")), 64);
     assert_string_equal(api_text(json_object_get(s, "build"), "build_uid"), "build-100");
     assert_string_equal(api_text(json_object_get(s, "device"), "gpu"), "GPU 7");
+    assert_int_equal(api_i64(s, "tier"), 3);
+    assert_string_equal(api_text(s, "tier_name"), "low");
+    assert_string_equal(api_text(json_object_get(s, "device"), "tier_name"), "low");
     snprintf(path, sizeof path, "/v1/sessions/%s/janks", id);
     assert_string_equal(api_text(json_object_get(s, "links"), "janks"), path);
     /* the whole session, and the scene it was in */

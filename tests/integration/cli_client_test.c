@@ -2,6 +2,7 @@
  * program, not a library, so its files are taken in whole. */
 #include "server/cli/client.c"
 #include "server/cli/family_text.c"
+#include "server/cli/out_file.c"
 #include "server/cli/term.c"
 
 #include <arpa/inet.h>
@@ -391,6 +392,53 @@ static void says_what_is_missing_or_wrong_without_telling_the_key(void **state)
     refused((struct client_options){0}, "is not url, key or key_file");
 }
 
+static const char *failure_of(const char *server)
+{
+    static struct err err;
+    struct client_options o = {.server = server};
+    struct client *c = client_open(&o, &err);
+    json_t *out = NULL;
+
+    if (c) {
+        assert_false(client_get(c, "/v1/x", &out, &err));
+        client_close(c);
+    }
+    return err.text;
+}
+
+static void a_password_in_the_servers_address_is_never_told(void **state)
+{
+    static const char *const urls[] = {
+        "http://user:pw-secret@127.0.0.1:1",  "http://pw-secret@127.0.0.1:1/",
+        "http://user:pw@secret@127.0.0.1:1",  "http://user:pw/secret@127.0.0.1:1",
+        "http://user:pw-secret@127.0.0.1:1x", "http://user:pw-secret@",
+        "user:pw-secret@127.0.0.1:1",
+    };
+    char long_url[400], config[512];
+
+    (void)state;
+    clear_environment();
+    setenv("FW_KEY", "k", 1);
+    assert_string_equal(failure_of(urls[0]), "http://127.0.0.1:1: Couldn't connect to server");
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        assert_null(strstr(failure_of(urls[i]), "secret"));
+        setenv("FW_URL", urls[i], 1);
+        assert_null(strstr(failure_of(NULL), "secret"));
+        unsetenv("FW_URL");
+        snprintf(config, sizeof config, "url = %s\n", urls[i]);
+        setenv("FW_CONFIG", write_file("client.conf", config), 1);
+        assert_null(strstr(failure_of(NULL), "secret"));
+        snprintf(config, sizeof config, "%s?a=b\n",
+                 urls[i]); /* a line that is not as it should be */
+        setenv("FW_CONFIG", write_file("client.conf", config), 1);
+        assert_null(strstr(failure_of(NULL), "secret"));
+        unsetenv("FW_CONFIG");
+    }
+    /* its end would not fit in the message */
+    snprintf(long_url, sizeof long_url, "http://user:secret%0300d@127.0.0.1:1", 0);
+    assert_null(strstr(failure_of(long_url), "secret"));
+}
+
 static void escapes_what_a_url_cannot_hold(void **state)
 {
     char *text = client_escape("a b/ä?&=%~-_.");
@@ -434,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_download_holds_the_bytes_or_nothing),
         cmocka_unit_test(options_win_over_environment_and_that_over_the_file),
         cmocka_unit_test(says_what_is_missing_or_wrong_without_telling_the_key),
+        cmocka_unit_test(a_password_in_the_servers_address_is_never_told),
         cmocka_unit_test(escapes_what_a_url_cannot_hold),
     };
 

@@ -153,6 +153,13 @@ static void what_cannot_be_done_is_said(void **state)
     assert_int_equal(run(TOOL "--index " GOLDEN "crlf/mapping -o no/such/folder"), 1);
     assert_says("cannot be written");
     assert_int_equal(run(TOOL "--index text -o made2 || test ! -e made2"), 0);
+    assert_int_equal(run("mkdir kept && echo good >kept/x && { " TOOL "--index text -o kept/x; "
+                         "ls -A kept && cat kept/x; }"),
+                     0);
+    assert_says("\nx\ngood\n");
+    assert_int_equal(run(TOOL "--index " GOLDEN "crlf/mapping -o whole && " TOOL "--index " GOLDEN
+                              "crlf/mapping -o - 2>said | cmp - whole"),
+                     0);
     assert_int_equal(run(TOOL GOLDEN "crlf/mapping " GOLDEN "crlf/stack >/dev/full"), 1);
     assert_says("standard output");
     assert_int_equal(run(TOOL), 2);

@@ -149,11 +149,27 @@ static void what_goes_wrong_is_told_and_leaves_nothing_behind(void **state)
     assert_says("framewatch symbols index");
     assert_int_equal(run(TOOL "index " GOLDEN "elf-gcc-dwarf5 -o missing/x"), 1);
     assert_says("cannot be written");
-    assert_int_equal(run("strip -o s " GOLDEN "elf-gcc-dwarf5 -R .dynsym; " TOOL
-                         "index s -o s.fwsym; ls s.fwsym s.fwsym.part"),
-                     2);
+    assert_int_equal(run("strip -o s " GOLDEN "elf-gcc-dwarf5 -R .dynsym; mkdir kept && "
+                         "echo good >kept/s.fwsym && { " TOOL
+                         "index s -o kept/s.fwsym; ls -A kept && "
+                         "cat kept/s.fwsym; }"),
+                     0);
+    assert_says("\ns.fwsym\ngood\n");
     assert_int_equal(run(TOOL "index"), 2);
     assert_int_equal(run(TOOL "nothing"), 2);
+}
+
+static void a_symcache_goes_down_a_pipe(void **state)
+{
+    (void)state;
+    assert_int_equal(run(TOOL "index --quiet " GOLDEN "elf-gcc-dwarf5 -o whole && { " TOOL
+                              "index " GOLDEN "elf-gcc-dwarf5 -o - 2>said | cmp - whole; } && " TOOL
+                              "index " GOLDEN "elf-gcc-dwarf5 -o /dev/stdout 2>said >to && "
+                              "cmp to whole && cat said"),
+                     0);
+    assert_says(" functions, ");
+    assert_int_equal(run(TOOL "index " GOLDEN "elf-gcc-dwarf5 -o /dev/full"), 1);
+    assert_says("cannot be written: No space left on device");
 }
 
 int main(void)
@@ -165,6 +181,7 @@ int main(void)
         cmocka_unit_test(a_dsym_bundle_is_opened_by_its_folder),
         cmocka_unit_test(info_tells_ids_sections_and_advice),
         cmocka_unit_test(what_goes_wrong_is_told_and_leaves_nothing_behind),
+        cmocka_unit_test(a_symcache_goes_down_a_pipe),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -294,13 +294,40 @@ static void a_connection_lost_inside_a_transaction_is_not_replaced_within_it(voi
 
 static void a_password_never_reaches_an_error_text(void **state)
 {
-    struct err err;
-    struct db *none = db_open("host=/nonexistent dbname=x user=u password=hunter2 port=1", &err);
+    static const char *const strings[] = {
+        "host=/nonexistent dbname=x user=u password=hunter2 port=1",
+        "postgresql://u:hunter2@127.0.0.1:1/x",
+        "postgresql://u:pass/hunter2@127.0.0.1:1/x", /* what libpq takes for a host or port */
+        "postgresql://u:hunter2/pass@127.0.0.1:1/x",
+        "postgresql://u:pass@hunter2@127.0.0.1:1/x",
+        "postgres://u:hunter2@127.0.0.1:1/x?no=option",
+        "host=/nonexistent password=my hunter2", /* no quotes */
+        "host=/nonexistent password=my hunter2=x",
+    };
 
     (void)state;
-    assert_null(none);
-    assert_int_equal(err.code, ERR_DB);
-    assert_null(strstr(err.text, "hunter2"));
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        struct err err;
+
+        assert_null(db_open(strings[i], &err));
+        assert_int_equal(err.code, i < 2 ? ERR_DB : ERR_INVALID);
+        assert_null(strstr(err.text, "hunter2"));
+    }
+}
+
+static void a_connection_string_with_an_encoded_password_is_taken(void **state)
+{
+    static const char *const strings[] = {"postgresql://u:a%2Fb%40c@127.0.0.1:1/x",
+                                          "postgresql:///x?host=/nonexistent&user=u@realm",
+                                          "postgresql://127.0.0.1:1/x"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        struct err err;
+
+        assert_null(db_open(strings[i], &err));
+        assert_int_equal(err.code, ERR_DB); /* nobody listens there */
+    }
 }
 
 static void a_pool_hands_out_so_many_and_then_waits(void **state)
@@ -476,6 +503,7 @@ int main(void)
         TEST(a_lost_connection_fails_one_call_and_is_opened_again),
         TEST(a_connection_lost_inside_a_transaction_is_not_replaced_within_it),
         TEST(a_password_never_reaches_an_error_text),
+        TEST(a_connection_string_with_an_encoded_password_is_taken),
         TEST(a_pool_hands_out_so_many_and_then_waits),
         TEST(a_transaction_ends_with_its_borrower),
         TEST(a_pool_that_cannot_connect_keeps_its_places),

@@ -903,9 +903,10 @@ static void a_wrong_command_line_is_told_before_anything_starts(void **state)
 
 static void an_address_nobody_can_reach_is_refused(void **state)
 {
-    static const char *const wrong[] = {"--listen=127.0.0.1:65536", "--listen=7070",
-                                        "--public-url=frames.org", "--public-url=https://a\nb",
-                                        "--public-url=https://frames.org/"};
+    static const char *const wrong[] = {
+        "--listen=127.0.0.1:65536",         "--listen=7070",
+        "--public-url=frames.org",          "--public-url=https://a\nb",
+        "--public-url=https://frames.org/", "--public-url=https://u:pw@frames.org"};
     struct server *s = *state;
     char secret[128], db[PG_CONNINFO_BYTES + 16];
 

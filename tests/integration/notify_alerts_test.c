@@ -342,15 +342,16 @@ static void a_limit_without_an_end_is_waited_for_a_day(void **state)
 
 static void no_secret_is_ever_written_down(void **state)
 {
-    static const char *const secrets[] = {"slackslackslackslack", "d2ViaG9vay1rZXktd2ViaG9v",
+    static const char *const secrets[] = {"slackslackslackslack",   "d2ViaG9vay1rZXktd2ViaG9v",
                                           "glpat-0123456789abcdef", "webhook-key-webhook-key",
-                                          "feishufeishu"};
+                                          "feishufeishu",           "wk-42-key"};
     struct notify_fixture *f = *state;
     struct notify_alert a = notify_sample(7, 1, NOTIFY_OPEN);
     char *rows;
 
     notify_channel(f, "slack", "{}", SLACK);
     notify_channel(f, "feishu", "{}", FEISHU);
+    notify_channel(f, "wecom", "{}", "{\"url\":\"%s/wecom/cgi-bin/webhook/send?key=wk-42-key\"}");
     notify_channel(f, "webhook", "{}", HOOK);
     notify_tracker(f, "gitlab");
     notify_want(f, &(struct ticket_want){.key = "k", .title = "t", .body = "b"});
@@ -360,6 +361,9 @@ static void no_secret_is_ever_written_down(void **state)
     services_post(&f->services, "/_/fault",
                   "{\"match\":\"gitlab\",\"mode\":\"status\",\"status\":401,\"body\":{\"message\":"
                   "\"bad token glpat-0123456789abcdef\"}}");
+    services_post(&f->services, "/_/fault",
+                  "{\"match\":\"wecom\",\"mode\":\"status\",\"status\":404,\"body\":"
+                  "\"no robot has wk-42-key, see http://me:wk-42-key2@docs\"}");
     /* the cut of a long message goes through the middle of it */
     services_post(&f->services, "/_/fault",
                   "{\"match\":\"/feishu\",\"mode\":\"status\",\"status\":200,\"body\":{\"code\":"
@@ -377,6 +381,7 @@ static void no_secret_is_ever_written_down(void **state)
     }
     assert_non_null(strstr(rows, "no *** here"));
     assert_non_null(strstr(rows, "bad token ***"));
+    assert_non_null(strstr(rows, "no robot has ***, see http://***@docs"));
     free(rows);
 }
 

@@ -615,22 +615,35 @@ static void a_webhook_for_tickets_hears_what_to_do(void **state)
     json_decref(asked);
 }
 
-static void only_a_page_of_the_web_becomes_a_tickets_link(void **state)
+/* What a webhook says is a ticket's page becomes no link. */
+static void is_no_link(struct notify_fixture *f, const char *url)
 {
-    struct notify_fixture *f = *state;
     struct ticket_want w = want("body");
+    char fault[512];
 
     notify_channel(f, "ticket_webhook", "{}",
                    "{\"url\":\"%s/hook/tickets\",\"key\":"
                    "\"whsec_d2ViaG9vay1rZXktd2ViaG9vay1rZXk=\"}");
-    services_post(&f->services, "/_/fault",
-                  "{\"match\":\"hook\",\"mode\":\"status\",\"status\":200,\"body\":"
-                  "{\"id\":\"EXT-1\",\"url\":\"javascript:alert(1)\",\"state\":\"open\"}}");
+    snprintf(fault, sizeof fault,
+             "{\"match\":\"hook\",\"mode\":\"status\",\"status\":200,\"body\":"
+             "{\"id\":\"EXT-1\",\"url\":\"%s\",\"state\":\"open\"}}",
+             url);
+    services_post(&f->services, "/_/fault", fault);
     notify_want(f, &w);
     notify_settle(f);
     assert_int_equal(pg_i64(f->conninfo, "SELECT count(*) FROM ticket WHERE external_id = 'EXT-1' "
                                          "AND url = ''"),
                      1);
+}
+
+static void only_a_page_of_the_web_becomes_a_tickets_link(void **state)
+{
+    is_no_link(*state, "javascript:alert(1)");
+}
+
+static void a_page_with_a_password_becomes_no_link(void **state)
+{
+    is_no_link(*state, "https://me:pw-secret@tickets.example.org/1");
 }
 
 static void two_senders_file_one_ticket(void **state)
@@ -694,6 +707,7 @@ int main(void)
         T(a_test_of_a_tracker_files_nothing),
         T(a_webhook_for_tickets_hears_what_to_do),
         T(only_a_page_of_the_web_becomes_a_tickets_link),
+        T(a_page_with_a_password_becomes_no_link),
         T(two_senders_file_one_ticket),
 #undef T
     };

@@ -3,10 +3,12 @@
 #include "base/cursor.h"
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/url_hide.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,6 +262,53 @@ static void memory_is_told_as_the_machines_or_as_a_limit(void **state)
     assert_string_equal(err.text, "more memory is needed than a request may take");
 }
 
+static void users_and_passwords_of_urls_are_hidden(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        {"http://user:pw-secret@host:80/x", "http://***@host:80/x"},
+        {"no answer: https://token@host", "no answer: https://***@host"},
+        {"http://u:p@s@host/ and ftp://a:b@c.", "http://***@host/ and ftp://***@c."},
+        {"http://u:p/w@host/", "http://***@host/"}, /* a '/' that is not encoded */
+        {"http://user:pw-sec", "http://user:***"},  /* cut */
+        {"http://@host http://a@", "http://@host http://*@"},
+        {"http://[::1]:8080/a@b", "http://[::1]:8080/a@b"},
+        {"http://u:p@[::1]:8080/", "http://***@[::1]:8080/"},
+        {"http://127.0.0.1:1: refused", "http://127.0.0.1:1: refused"},
+        {"(see https://host:443).", "(see https://host:443)."},
+        {"https://host/@name?mail=a@b", "https://host/@name?mail=a@b"},
+        {"postgresql://me:pw@db/x \"http://h\" a@b", "postgresql://***@db/x \"http://h\" a@b"},
+        {"mail a@b, 1://", "mail a@b, 1://"},
+        {"", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        assert_string_equal(url_hide(text), cases[i].shown);
+    }
+}
+
+static void an_error_hides_what_a_url_holds_even_cut(void **state)
+{
+    struct err err;
+    char url[400] = "https://user:";
+
+    (void)state;
+    err_field(&err, ERR_INVALID, "https://u:secret@h", "%s is no file", "https://u:secret@h");
+    assert_string_equal(err.field, "https://***@h");
+    assert_string_equal(err.text, "https://***@h is no file");
+    memset(url + strlen(url), 's', sizeof url - strlen(url) - 4);
+    memcpy(url + sizeof url - 4, "@h", 3);
+    err_set(&err, ERR_INVALID, "at %s", url);
+    assert_string_equal(err.text, "at https://user:***");
+    err_field(&err, ERR_INVALID, url, "x");
+    assert_string_equal(err.field, "https://user:***");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +327,8 @@ int main(void)
         cmocka_unit_test(crc32c_equals_its_check_value_in_any_cut),
         cmocka_unit_test(hexadecimal_is_read_strictly),
         cmocka_unit_test(an_error_names_its_field),
+        cmocka_unit_test(users_and_passwords_of_urls_are_hidden),
+        cmocka_unit_test(an_error_hides_what_a_url_holds_even_cut),
         cmocka_unit_test(memory_is_told_as_the_machines_or_as_a_limit),
     };
 

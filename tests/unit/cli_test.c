@@ -193,6 +193,18 @@ static void a_command_runs_with_its_own_words(void **state)
     release(&text);
 }
 
+static void what_is_refused_is_told_without_a_password_in_it(void **state)
+{
+    struct captured text;
+
+    (void)state;
+    wrong(PARSE("a", "--sever=http://u:secret@host"), "--sever=http://***@host: no such option");
+    assert_int_equal(dispatch((char *[]){"framewatch", "http://u:secret@host", NULL}, &text),
+                     CLI_USAGE);
+    assert_non_null(strstr(text.err, "no command 'http://***@host'"));
+    release(&text);
+}
+
 static void no_command_or_an_unknown_one_prints_the_table_and_fails(void **state)
 {
     struct captured text;
@@ -282,6 +294,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments_are_told_on_stderr_with_the_usage),
         cmocka_unit_test(help_goes_to_stdout_and_is_no_failure),
         cmocka_unit_test(a_command_runs_with_its_own_words),
+        cmocka_unit_test(what_is_refused_is_told_without_a_password_in_it),
         cmocka_unit_test(no_command_or_an_unknown_one_prints_the_table_and_fails),
         cmocka_unit_test(escape_sequences_and_controls_never_reach_the_terminal),
         cmocka_unit_test(wide_characters_take_two_columns_and_cuts_show),

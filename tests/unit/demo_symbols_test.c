@@ -3,6 +3,7 @@
 #include "server/cli/demo_devices.c"
 #include "server/cli/demo_session.c"
 #include "server/cli/demo_symbols.c"
+#include "server/cli/out_file.c"
 
 #include "symbols_fixture.h"
 

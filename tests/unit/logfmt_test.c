@@ -33,6 +33,8 @@ static void a_value_is_quoted_where_it_must_be(void **state)
         {"say \"no\" to C:\\", "v=\"say \\\"no\\\" to C:\\\\\""},
         {"line\nfeed\x7f", "v=\"line\\x0afeed\\x7f\""},
         {"h\xc3\xa9", "v=\"h\xc3\xa9\""},
+        {"http://u:pw-secret@h/", "v=http://***@h/"},
+        {"at http://u:pw-secret@h", "v=\"at http://***@h\""},
     };
 
     (void)state;

@@ -362,6 +362,8 @@ static void says_which_setting_is_wrong(void **state)
         {"jira", "{\"url\":\"https://a\",\"project\":\"A\",\"flavour\":\"lou\"}",
          "{\"token\":\"t\"}", "settings.flavour"},
         {"alertmanager", "{}", "{}", "settings.url"},
+        {"alertmanager", "{\"url\":\"https://a/?token=t\"}", "{}", "settings.url"},
+        {"alertmanager", "{\"url\":\"https://u:p@a\"}", "{}", "settings.url"},
         {"alertmanager", "{\"url\":\"http://a\",\"resend_s\":1}", "{}", "settings.resend_s"},
         {"tapd", "{\"workspace\":\"1\",\"username\":\"u\"}", "{}", "secrets.password"},
     };
@@ -375,6 +377,27 @@ static void says_which_setting_is_wrong(void **state)
     assert_true(check(*state, "jira",
                       "{\"url\":\"https://a\",\"project\":\"A\",\"flavour\":\"server\"}",
                       "{\"token\":\"t\"}", &err));
+}
+
+static void blots_out_what_a_secret_url_asks(void **state)
+{
+    static const struct {
+        const char *said, *shown;
+    } cases[] = {
+        {"unknown key abc123", "unknown key ***"},
+        {"no such robot: q=1%2B2-secret", "no such robot: ***"},
+        {"token 1+2-secret is not valid", "token *** is not valid"}, /* decoded by the service */
+        {"GET /send?key=abc123&q=1%2B2-secret&v=1", "GET ***"},
+        {"v=1 is out of date", "v=1 is out of date"},
+        {"https://chat.example.org/send?key=abc123&q=1%2B2-secret&v=1 gone", "*** gone"},
+    };
+    struct channel c = {.secrets = json_loads("{\"url\":\"https://chat.example.org/send?key=abc123&"
+                                              "q=1%2B2-secret&v=1\"}",
+                                              0, NULL)};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(channel_redact(&c, cases[i].said, *state), cases[i].shown);
+    channel_close(&c);
 }
 
 static void blots_out_secrets_and_parts_of_secret_urls(void **state)
@@ -414,6 +437,7 @@ int main(void)
         T(gitlab_finds_no_commands),
         T(says_which_setting_is_wrong),
         T(blots_out_secrets_and_parts_of_secret_urls),
+        T(blots_out_what_a_secret_url_asks),
 #undef T
     };
 

@@ -174,6 +174,28 @@ export default {
         await done();
     },
 
+    async 'every page calls a tier by its name'() {
+        const tiers = (await api('/v1/tiers')).tiers.filter((x) => x.tier > 0);
+        const session = (await api('/v1/sessions?limit=50')).items.find((s) => s.tier > 0);
+        const family = await api(`/v1/families/${(await api('/v1/families?limit=1')).items[0].id}`);
+        const { page, complaints, done } = await open({ role: 'read' });
+        assert.equal(session.tier_name, tiers.find((x) => x.tier === session.tier).name);
+        await page.goto(`${base}/sessions/${session.id}`);
+        await settled(page);
+        assert.match(await page.locator('.chip').filter({ hasText: /^Tier/ }).innerText(), new RegExp(`\\b${session.tier_name}\\b`));
+        await page.goto(`${base}/janks/${family.id}?by=tiers`);
+        await settled(page);
+        const rows = page.getByRole('table', { name: 'Where it happens' }).locator('tbody a');
+        assert.deepEqual((await rows.allInnerTexts()).sort(), family.tiers.map((x) => x.tier_name).sort());
+        await page.goto(`${base}/janks?tier=${tiers.length}`);
+        await settled(page);
+        const choice = page.locator('.filters label').filter({ hasText: /^Tier/ }).locator('select');
+        assert.deepEqual(await choice.locator('option').allInnerTexts(), ['all', ...tiers.map((x) => x.name), 'untiered']);
+        assert.equal(await choice.inputValue(), String(tiers.length));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
     async 'a model says why it is in its tier'() {
         const { items } = await api('/v1/tiers/models?limit=50');
         const model = items.find((m) => m.p90_ms !== null);

@@ -10,7 +10,6 @@
 #include "server/jobs/alerts/alert_tell.h"
 #include "server/jobs/alerts/alert_threshold.h"
 #include "server/jobs/schedule.h"
-#include "server/jobs/tiers/tier_name.h"
 #include "stats/alert.h"
 
 #include <stdio.h>
@@ -44,10 +43,8 @@ static const struct db_map alert_map = DB_MAP(alert_row, alert_cols);
 static json_t *alert_json(const struct alert_row *row, int64_t tiers)
 {
     json_t *tree = row_to_json(&alert_map, row);
-    char name[TIER_NAME_BYTES];
 
-    tier_name(row->tier, tiers, name);
-    json_object_set_new(tree, "tier_name", json_string(name));
+    tier_name_put(tree, tiers);
     return tree;
 }
 

@@ -6,6 +6,7 @@
 #include "server/api/families/family_why.h"
 #include "server/api/handlers.h"
 #include "server/api/list_page.h"
+#include "server/api/tiers/tiers_arg.h"
 
 #include "base/digest.h"
 #include "server/jobs/families/family_stack.h"
@@ -91,6 +92,7 @@ struct question {
     struct filter filter;
     struct grouping grouping;
     struct family_base base;
+    int64_t tiers; /* that the app has */
 };
 
 static bool fetch(struct req *r, const struct question *q, const struct list_page *p,
@@ -116,10 +118,13 @@ static json_t *item_json(const struct list_row *row, const struct family_base *b
 
 static json_t *head_json(const struct question *q)
 {
+    json_t *slice = slice_json(&q->slice);
+
+    tier_name_put(slice, q->tiers);
     return json_pack("{s:I, s:I, s:I, s:I, s:b, s:o}", "sessions", q->base.sessions, "installs",
                      q->base.installs, "foreground_ms", q->base.foreground_us / 1000,
                      "rules_version", q->grouping.rules_version, "pending", (int)q->base.pending,
-                     "slice", slice_json(&q->slice));
+                     "slice", slice);
 }
 
 bool family_list(struct req *r, struct err *err)
@@ -136,7 +141,7 @@ bool family_list(struct req *r, struct err *err)
         !read_filter(r, &q.filter, err) ||
         !req_query_bool(r, "below_rate", false, &below_rate, err) ||
         !grouping_read(r->db, r->who.app, r->mem, &q.grouping, err) ||
-        !slice_base(r, &q.slice, &q.grouping, &q.base, err))
+        !slice_base(r, &q.slice, &q.grouping, &q.base, err) || !tier_count(r, &q.tiers, err))
         return false;
     q.filter.min_sessions = below_rate ? 0 : least_sessions(&q.grouping, &q.base);
     if (!fetch(r, &q, &p, db_null(), &rows, err))
@@ -193,18 +198,23 @@ static json_t *value_json(const struct part_row *row)
     return json_string(row->value);
 }
 
-static json_t *part_json(const struct part_row *row, const char *name)
+static json_t *part_json(const struct part_row *row, const char *name, int64_t tiers)
 {
     bool cause = strcmp(row->dim, "cause") == 0;
+    json_t *part =
+        json_pack("{s:o, s:I, s:I, s:I, s:I, s:o, s:o}", name, value_json(row), "events",
+                  row->events, "sessions", row->sessions, "installs", row->installs, "jank_ms",
+                  row->jank_ms, "of_sessions", cause ? json_null() : json_integer(row->of_sessions),
+                  "rate", cause ? json_null() : share_json(row->sessions, row->of_sessions));
 
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o, s:o}", name, value_json(row), "events",
-                     row->events, "sessions", row->sessions, "installs", row->installs, "jank_ms",
-                     row->jank_ms, "of_sessions",
-                     cause ? json_null() : json_integer(row->of_sessions), "rate",
-                     cause ? json_null() : share_json(row->sessions, row->of_sessions));
+    if (strcmp(row->dim, "tier") == 0)
+        tier_name_put(part, tiers);
+    if (strcmp(row->dim, "model") == 0)
+        tier_name_put(json_object_get(part, name), tiers);
+    return part;
 }
 
-static void add_parts(json_t *tree, const struct db_rows *rows)
+static void add_parts(json_t *tree, const struct db_rows *rows, int64_t tiers)
 {
     const struct part_row *row = rows->at;
 
@@ -213,7 +223,7 @@ static void add_parts(json_t *tree, const struct db_rows *rows)
 
         for (size_t i = 0; i < rows->n; i++)
             if (strcmp(row[i].dim, parts[k].dim) == 0)
-                json_array_append_new(list, part_json(&row[i], parts[k].value));
+                json_array_append_new(list, part_json(&row[i], parts[k].value, tiers));
         json_object_set_new(tree, parts[k].list, list);
     }
 }
@@ -241,17 +251,17 @@ static bool largest_stack(struct req *r, const unsigned char *id, const struct g
     return reason && (json_object_set_new(tree, "why", reason) == 0 || err_memory(err));
 }
 
-static bool breakdown(struct req *r, const unsigned char *id, int64_t build, json_t *tree,
-                      struct err *err)
+static bool breakdown(struct req *r, const unsigned char *id, const struct question *q,
+                      json_t *tree, struct err *err)
 {
     struct db_rows rows;
 
     if (!db_all(r->db, Q_FAMILY_BREAKDOWN,
-                DB_ARGS(db_i64(r->who.app), db_bytes(id, FINGERPRINT_BYTES), db_i64(build),
+                DB_ARGS(db_i64(r->who.app), db_bytes(id, FINGERPRINT_BYTES), db_i64(q->slice.build),
                         db_i64(BREAKDOWN_VALUES)),
                 &part_map, r->mem, &rows, err))
         return false;
-    add_parts(tree, &rows);
+    add_parts(tree, &rows, q->tiers);
     return true;
 }
 
@@ -286,10 +296,11 @@ bool family_get(struct req *r, struct err *err)
     if (!req_query_only(r, names, err) || !family_param(r, 0, id, err) ||
         !req_query_i64(r, "build", (struct range){1, INT32_MAX, 0}, &q.slice.build, err) ||
         !grouping_read(r->db, r->who.app, r->mem, &q.grouping, err) ||
-        !slice_base(r, &q.slice, &q.grouping, &q.base, err) || !find_one(r, &q, id, &tree, err))
+        !slice_base(r, &q.slice, &q.grouping, &q.base, err) || !tier_count(r, &q.tiers, err) ||
+        !find_one(r, &q, id, &tree, err))
         return false;
     json_object_set_new(tree, "of", head_json(&q));
-    if (largest_stack(r, id, &q.grouping, tree, err) && breakdown(r, id, q.slice.build, tree, err))
+    if (largest_stack(r, id, &q.grouping, tree, err) && breakdown(r, id, &q, tree, err))
         return reply_json(r, 200, tree, err);
     json_decref(tree);
     return false;
@@ -379,15 +390,26 @@ bool family_sessions(struct req *r, struct err *err)
     unsigned char id[FINGERPRINT_BYTES];
     struct db_arg build;
     struct db_rows rows;
-    int64_t limit;
+    int64_t limit, tiers;
 
     if (!req_query_only(r, names, err) || !family_param(r, 0, id, err) ||
         !arg_i64(r, "build", 1, INT32_MAX, &build, err) ||
         !req_query_i64(r, "limit", (struct range){1, LIST_PAGE_MAX, 20}, &limit, err) ||
+        !tier_count(r, &tiers, err) ||
         !db_all(r->db, Q_FAMILY_SESSIONS,
                 DB_ARGS(db_i64(r->who.app), db_bytes(id, sizeof id), build, db_i64(limit),
                         db_i64(EXAMPLE_STACKS), db_i64(EXAMPLES_A_STACK)),
                 &example_map, r->mem, &rows, err))
         return false;
-    return reply_rows(r, 200, &rows, NULL, err);
+
+    const struct example_row *row = rows.at;
+    json_t *items = json_array();
+
+    for (size_t i = 0; i < rows.n; i++) {
+        json_t *item = row_to_json(&example_map, &row[i]);
+
+        tier_name_put(item, tiers);
+        json_array_append_new(items, item);
+    }
+    return reply_json(r, 200, json_pack("{s:o, s:n}", "items", items, "next"), err);
 }

@@ -2,6 +2,7 @@
  * slice of ten million sessions reads no more than one of ten. */
 #include "server/api/args.h"
 #include "server/api/handlers.h"
+#include "server/api/tiers/tiers_arg.h"
 
 #include "profile/contribution.h"
 
@@ -114,19 +115,20 @@ static json_t *frame_times(const struct rollup_delta *s)
 static json_t *jank_rates(const struct rollup_delta *s)
 {
     int64_t all = s->janks_minor + s->janks_normal + s->janks_severe, base = s->foreground_us;
+    int64_t full = base - s->summary_foreground_us; /* what tells more than janks */
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",                     //
-                     "janks_per_10min", ratio(all, base, TEN_MINUTES_US),                      //
-                     "minor_per_10min", ratio(s->janks_minor, base, TEN_MINUTES_US),           //
-                     "normal_per_10min", ratio(s->janks_normal, base, TEN_MINUTES_US),         //
-                     "severe_per_10min", ratio(s->janks_severe, base, TEN_MINUTES_US),         //
-                     "jank_ms_per_minute", ratio(s->jank_us, base, MINUTE_MS_PER_US),          //
-                     "perfdog_janks_per_10min", ratio(s->perfdog_janks, base, TEN_MINUTES_US), //
-                     "perfdog_big_janks_per_10min",
-                     ratio(s->perfdog_big_janks, base, TEN_MINUTES_US),                  //
-                     "perfdog_stutter_percent", ratio(s->perfdog_stutter_us, base, 100), //
-                     "missed_frames_percent", ratio(s->missed_frames, s->frames, 100),   //
-                     "slow_sessions_percent", ratio(s->slow_sessions, s->sessions, 100));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",                                 //
+        "janks_per_10min", ratio(all, base, TEN_MINUTES_US),                                  //
+        "minor_per_10min", ratio(s->janks_minor, base, TEN_MINUTES_US),                       //
+        "normal_per_10min", ratio(s->janks_normal, base, TEN_MINUTES_US),                     //
+        "severe_per_10min", ratio(s->janks_severe, base, TEN_MINUTES_US),                     //
+        "jank_ms_per_minute", ratio(s->jank_us, base, MINUTE_MS_PER_US),                      //
+        "perfdog_janks_per_10min", ratio(s->perfdog_janks, full, TEN_MINUTES_US),             //
+        "perfdog_big_janks_per_10min", ratio(s->perfdog_big_janks, full, TEN_MINUTES_US),     //
+        "perfdog_stutter_percent", ratio(s->perfdog_stutter_us, full, 100),                   //
+        "missed_frames_percent", ratio(s->missed_frames, s->frames - s->summary_frames, 100), //
+        "slow_sessions_percent", ratio(s->slow_sessions, s->sessions - s->summary_sessions, 100));
 }
 
 static json_t *counts(const struct rollup_delta *s)
@@ -168,17 +170,20 @@ bool slice_get(struct req *r, struct err *err)
 {
     struct ask ask;
     struct merged *m = arena_alloc(r->mem, sizeof *m);
+    int64_t tiers;
 
     if (!m)
         return err_full(err, "a request");
-    if (!read_ask(r, &ask, err) || !merge(r, &ask, m, err))
+    if (!read_ask(r, &ask, err) || !tier_count(r, &tiers, err) || !merge(r, &ask, m, err))
         return false;
-    return reply_json(r, 200,
-                      json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",  //
-                                "build_id", ask.build, "tier", or_null(ask.tier), //
-                                "scene", or_null(ask.scene),                      //
-                                "from", or_null(ask.from), "to", or_null(ask.to), //
-                                "rows", m->rows, "counts", counts(&m->sum),       //
-                                "frame_time", frame_times(&m->sum), "rates", jank_rates(&m->sum)),
-                      err);
+
+    json_t *tree = json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",  //
+                             "build_id", ask.build, "tier", or_null(ask.tier), //
+                             "scene", or_null(ask.scene),                      //
+                             "from", or_null(ask.from), "to", or_null(ask.to), //
+                             "rows", m->rows, "counts", counts(&m->sum),       //
+                             "frame_time", frame_times(&m->sum), "rates", jank_rates(&m->sum));
+
+    tier_name_put(tree, tiers);
+    return reply_json(r, 200, tree, err);
 }

@@ -3,6 +3,7 @@
 #include "server/api/handlers.h"
 #include "server/api/list_page.h"
 #include "server/api/sessions/session_rows.h"
+#include "server/api/tiers/tiers_arg.h"
 
 #include "base/digest.h"
 #include "server/jobs/sessions/session_load.h"
@@ -211,10 +212,11 @@ static bool fetch(struct req *r, const struct filter *f, const struct list_page 
     return ok;
 }
 
-static json_t *list_item(const struct list_row *row)
+static json_t *list_item(const struct list_row *row, int64_t tiers)
 {
     json_t *item = row_to_json(&list_shown, row);
 
+    tier_name_put(item, tiers);
     json_object_set_new(item, "environment", environment_names(row->environment));
     return item;
 }
@@ -228,8 +230,10 @@ bool session_list(struct req *r, struct err *err)
     struct filter f;
     struct list_page p;
     struct db_rows rows = {.map = &list_map};
+    int64_t tiers;
 
-    if (!list_page_read(r, names, &p, err) || !read_filter(r, &f, err))
+    if (!list_page_read(r, names, &p, err) || !read_filter(r, &f, err) ||
+        !tier_count(r, &tiers, err))
         return false;
     if (!f.build.nothing && !f.model.nothing && !fetch(r, &f, &p, &rows, err))
         return false;
@@ -242,7 +246,7 @@ bool session_list(struct req *r, struct err *err)
     if (shown < rows.n)
         next = list_page_next(r, &p, row[shown - 1].received_us, row[shown - 1].id.at);
     for (size_t i = 0; i < shown; i++)
-        json_array_append_new(items, list_item(&row[i]));
+        json_array_append_new(items, list_item(&row[i], tiers));
     return reply_json(r, 200, json_pack("{s:o, s:s?}", "items", items, "next", next), err);
 }
 
@@ -256,7 +260,7 @@ static json_t *links(const char *id)
     return tree;
 }
 
-static json_t *summary_json(const struct summary_row *row)
+static json_t *summary_json(const struct summary_row *row, int64_t tiers)
 {
     json_t *tree = row_to_json(&summary_map, row);
     char id[33];
@@ -264,6 +268,8 @@ static json_t *summary_json(const struct summary_row *row)
     to_hex(row->id.at, row->id.len, id);
     json_object_set_new(tree, "environment", environment_names(row->environment));
     json_object_set_new(tree, "links", links(id));
+    tier_name_put(tree, tiers);
+    tier_name_put(json_object_get(tree, "device"), tiers);
     return tree;
 }
 
@@ -273,8 +279,10 @@ bool session_get(struct req *r, struct err *err)
     unsigned char id[16];
     struct summary_row row;
     json_t *crashes = NULL, *feedback = NULL;
+    int64_t tiers;
 
-    if (!req_query_only(r, names, err) || !req_param_id(r, 0, id, err))
+    if (!req_query_only(r, names, err) || !req_param_id(r, 0, id, err) ||
+        !tier_count(r, &tiers, err))
         return false;
     if (!db_one(r->db, Q_SESSION_GET,
                 DB_ARGS(db_i64(shard_of(r->who.app, id)), db_uuid(id), db_i64(r->who.app)),
@@ -285,7 +293,7 @@ bool session_get(struct req *r, struct err *err)
         return false;
     }
 
-    json_t *tree = summary_json(&row);
+    json_t *tree = summary_json(&row, tiers);
 
     json_object_set_new(tree, "crashes", crashes);
     json_object_set_new(tree, "feedback", feedback);

@@ -85,10 +85,8 @@ static const struct db_map device_map = DB_MAP(device_row, device_cols);
 static json_t *device_json(const struct device_row *row, int64_t tiers)
 {
     json_t *tree = row_to_json(&device_map, row);
-    char name[TIER_NAME_BYTES];
 
-    tier_name(row->tier, tiers, name);
-    json_object_set_new(tree, "tier_name", json_string(name));
+    tier_name_put(tree, tiers);
     json_object_del(tree, "capability");
     json_object_del(tree, "prior");
     json_object_del(tree, "scored");

@@ -19,6 +19,16 @@ bool tier_count(struct req *r, int64_t *tiers, struct err *err)
     return true;
 }
 
+void tier_name_put(json_t *object, int64_t tiers)
+{
+    const json_t *tier = json_object_get(object, "tier");
+    char name[TIER_NAME_BYTES];
+
+    tier_name(json_integer_value(tier), tiers, name);
+    json_object_set_new(object, "tier_name",
+                        json_is_integer(tier) ? json_string(name) : json_null());
+}
+
 bool arg_tier(struct req *r, const char *name, bool *given, int64_t *tier, struct err *err)
 {
     const char *text = req_query(r, name);

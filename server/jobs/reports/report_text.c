@@ -125,6 +125,15 @@ static double real(const json_t *object, const char *name)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
+/* A change in percent; past tenfold its size says nothing more. */
+static void html_percent(struct buf *out, double change)
+{
+    if (change > 10)
+        buf_text(out, "over +1000");
+    else
+        buf_printf(out, "%+.1f", 100 * change);
+}
+
 /* A figure, its change with interval, and how much stands behind it. */
 static void html_figure(struct buf *out, const json_t *figure)
 {
@@ -137,9 +146,15 @@ static void html_figure(struct buf *out, const json_t *figure)
         return;
     }
     buf_printf(out, "<td%s>%.4g", isnan(change) ? " class=few" : "", value);
-    if (!isnan(change))
-        buf_printf(out, " <span class=\"%s\">%+.1f %%</span><small>%+.1f … %+.1f %%</small>", class,
-                   100 * change, 100 * low, 100 * high);
+    if (!isnan(change)) {
+        buf_printf(out, " <span class=\"%s\">", class);
+        html_percent(out, change);
+        buf_text(out, " %</span><small>");
+        html_percent(out, low);
+        buf_text(out, " … ");
+        html_percent(out, high);
+        buf_text(out, " %</small>");
+    }
     buf_printf(out, "<small>n = %lld</small></td>",
                (long long)json_integer_value(json_object_get(figure, "n")));
 }

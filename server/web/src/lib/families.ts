@@ -75,9 +75,9 @@ export interface FamilyDetail extends Family {
     of: FamilyOf;
     why: Why;
     builds: (Counts & { build: FamilyBuild & { registered: boolean } })[];
-    tiers: (Counts & { tier: number })[];
+    tiers: (Counts & { tier: number; tier_name: string })[];
     scenes: (Counts & { scene: string })[];
-    devices: (Counts & { device: { id: number; manufacturer: string; model: string; soc: string; tier: number } })[];
+    devices: (Counts & { device: { id: number; manufacturer: string; model: string; soc: string; tier: number; tier_name: string } })[];
     os_versions: (Counts & { os: string })[];
     causes: (Counts & { cause: string })[];
     days: (Counts & { day: string })[];
@@ -102,6 +102,7 @@ export interface FamilySession {
     manufacturer: string | null;
     model: string | null;
     tier: number;
+    tier_name: string;
     p90_us: number;
     kept: boolean;
 }

@@ -65,5 +65,5 @@ export const flagName = (flag: string) =>
         repackaged: t('repackaged'),
     })[flag] ?? flag;
 
-export const tierName = (tier: number | string | null | undefined) =>
-    tier === null || tier === undefined || tier === '' || Number(tier) <= 0 ? t('untiered') : t('tier {n}', { n: tier });
+// As the server calls it: high, mid, low.
+export const tierName = (x: { tier: number; tier_name: string }) => (x.tier > 0 ? x.tier_name : t('untiered'));

@@ -11,6 +11,7 @@ export interface SessionRow {
     manufacturer: string;
     model: string;
     tier: number;
+    tier_name: string;
     scenes: string[];
     parts: number;
     ended: boolean;
@@ -119,6 +120,7 @@ export interface Session extends SessionRow {
         screen_height_px: number;
         refresh_millihertz: number;
         tier: number;
+        tier_name: string;
     };
     detail: {
         slices?: Slice[];

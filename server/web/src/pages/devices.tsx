@@ -3,24 +3,10 @@ import { useGet, useList } from '../lib/api';
 import { day, num, percent } from '../lib/format';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
+import { tierChoices, type Tier, type Tiers } from '../lib/tiers';
 import { Badge, Card, Chip, Empty, Failed, Head, Loaded, Meter, Select, Tip, Waiting } from '../ui/pieces';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
-interface Tier {
-    tier: number;
-    name: string;
-    from_ms: number | null;
-    to_ms: number | null;
-    models: number;
-    sessions: number;
-}
-interface Tiers {
-    version: number | null;
-    untiered: number | null;
-    placed_at: string | null;
-    fitted_at: string | null;
-    tiers: Tier[];
-}
 interface Model {
     id: number;
     platform: string;
@@ -188,7 +174,7 @@ export default function Devices() {
                     <Select
                         label={t('Tier')}
                         value={tier ?? ''}
-                        options={[['', t('all')], ...(tiers.value?.tiers ?? []).filter((x) => x.tier > 0).map((x): [string, string] => [String(x.tier), x.name]), ['0', t('untiered')]]}
+                        options={[['', t('all')], ...tierChoices(tiers.value, tier ?? ''), ['0', t('untiered')]]}
                         onChange={(v) => setQuery({ tier: v === '' ? null : v })}
                     />
                     <label class="field">

@@ -21,7 +21,7 @@ interface Row extends Counts {
 function breakdown(f: FamilyDetail, by: string): Row[] {
     switch (by) {
         case 'tiers':
-            return f.tiers.map((r) => ({ ...r, key: String(r.tier), name: tierName(r.tier), href: url('/janks', { tier: r.tier }) }));
+            return f.tiers.map((r) => ({ ...r, key: String(r.tier), name: tierName(r), href: url('/janks', { tier: r.tier }) }));
         case 'scenes':
             return f.scenes.map((r) => ({ ...r, key: r.scene, name: r.scene || t('no scene'), href: url('/janks', { scene: r.scene }) }));
         case 'devices':

@@ -1,9 +1,10 @@
 // Janks merged into families, ranked.
-import { useList } from '../lib/api';
+import { useGet, useList } from '../lib/api';
 import { day, num, percent, span } from '../lib/format';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
 import { causeName } from '../lib/terms';
+import { tierChoices, type Tiers } from '../lib/tiers';
 import type { Family, FamilyOf } from '../lib/families';
 import { className } from '../lib/families';
 import { Badge, Card, Empty, Failed, Head, Meter, Select, Waiting } from '../ui/pieces';
@@ -91,6 +92,7 @@ export default function Janks() {
     const list = useList<Family>('/v1/families', { ...query, limit: 50 });
     const of = list.value as unknown as FamilyOf | null;
     const table = familyColumns(build);
+    const tiers = useGet<Tiers>('/v1/tiers');
     return (
         <>
             <Head title={t('Janks')} says={t('Stacks of janks and crashes, merged into families by their first own frames. Work down the list.')}>
@@ -107,7 +109,7 @@ export default function Janks() {
                     <Select
                         label={t('Tier')}
                         value={q.get('tier') ?? ''}
-                        options={[['', t('all')], ...['1', '2', '3', '4', '5', '0'].map((n): [string, string] => [n, n === '0' ? t('untiered') : n])]}
+                        options={[['', t('all')], ...tierChoices(tiers.value, q.get('tier') ?? ''), ['0', t('untiered')]]}
                         onChange={(tier) => setQuery({ tier, cause: null, model: null, os: null })}
                     />
                     <Select

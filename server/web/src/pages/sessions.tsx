@@ -39,7 +39,7 @@ const columns = (): Column<SessionRow>[] => [
         label: t('Device'),
         cell: (s) => (
             <span>
-                {`${s.manufacturer} ${s.model}`} <span class="soft small nowrap">{tierName(s.tier)}</span>
+                {`${s.manufacturer} ${s.model}`} <span class="soft small nowrap">{tierName(s)}</span>
             </span>
         ),
         value: (s) => `${s.manufacturer} ${s.model}`,

@@ -4,6 +4,7 @@ import { send, useGet } from '../lib/api';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
 import { metricName } from '../lib/report';
+import { tierChoices, type Tiers } from '../lib/tiers';
 import { Card, Loaded, Tip } from './pieces';
 
 interface Rule {
@@ -23,6 +24,7 @@ function Form({ of, done }: { of: Rules; done: () => void }) {
     const [rules, setRules] = useState(of.items);
     const [says, setSays] = useState('');
     const admin = isAdmin();
+    const tiers = useGet<Tiers>('/v1/tiers');
     const change = (i: number, to: Partial<Rule>) => setRules(rules.map((r, k) => (k === i ? { ...r, ...to } : r)));
     const save = async (e: Event) => {
         e.preventDefault();
@@ -40,8 +42,9 @@ function Form({ of, done }: { of: Rules; done: () => void }) {
             {rules.map((r, i) => (
                 <div class="row">
                     <select aria-label={t('Tier')} value={String(r.tier)} disabled={!admin} onChange={(e) => change(i, { tier: Number(e.currentTarget.value) })}>
-                        {[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => (
-                            <option value={String(n)}>{n === 0 ? t('all tiers') : t('tier {n}', { n })}</option>
+                        <option value="0">{t('all tiers')}</option>
+                        {tierChoices(tiers.value, String(r.tier)).map(([v, name]) => (
+                            <option value={v}>{name}</option>
                         ))}
                     </select>
                     <select aria-label={t('Metric')} value={r.metric} disabled={!admin} onChange={(e) => change(i, { metric: e.currentTarget.value })}>

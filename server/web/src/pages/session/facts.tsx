@@ -23,7 +23,7 @@ export function Facts({ s }: { s: Session }) {
                 <Link href={url('/sessions', { manufacturer: d.manufacturer, model: d.model })}>{`${d.manufacturer} ${d.model}`}</Link>
             </Chip>
             <Chip name={t('Tier')}>
-                {tierName(d.tier)} <Tip term="tier" />
+                {tierName(d)} <Tip term="tier" />
             </Chip>
             {d.soc && <Chip name="SoC">{d.soc}</Chip>}
             {clusters && <Chip name={t('Cores, GHz')}>{clusters}</Chip>}
