@@ -9,6 +9,13 @@
 /* Thresholds; docs/metrics.md gives their reasons. */
 #define FELL_PERCENT 20        /* frequency of the biggest cores, from their highest before */
 #define HOT_STATUS 2           /* Android THERMAL_STATUS_MODERATE: throttling begins */
+#define SEVERE_STATUS 3        /* without clocks to see: iOS's "serious", where they are cut */
+#define FRAMES_ROSE_PERCENT 25 /* what clocks 20 % lower make of a frame */
+#define COOL_FRAMES 60         /* fewer tell no pace */
+#define HOT_FRAMES 10
+#define PACE_FRAMES 1024 /* looked at before one jank; bounds the work on hostile input */
+#define STATUSES 7       /* hardware.h */
+#define STATUS_HOLDS_US 10000000
 #define HOT_BATTERY_MC 42000   /* phones limit charging and clocks from here */
 #define BATTERY_ROSE_MC 1000   /* since the clocks were at their highest */
 #define SKIN_ROSE_MC 3000      /* may be the SoC's own zone, which is livelier */
@@ -18,15 +25,23 @@
 #define HEAP_DROP_KB 8192      /* and by a fifth */
 #define BASELINE_US 15000000   /* how old the sample before the window may be */
 #define GPU_PERCENT_OF_JANK 80
-#define WAITED_PERCENT 50  /* of the time looked at, runnable without a core */
-#define BLOCKED_PERCENT 70 /* of it, neither running nor runnable */
-#define RAN_PERCENT 80     /* of it, on a core */
-#define STACKS_READ 8      /* of one jank; bounds the work on hostile input */
-#define BUSY_PERMILLE 900  /* all cores together */
+#define GPU_MOST_PERCENT_OF_JANK 150 /* longer: it is another frame's */
+#define WAITED_PERCENT 50            /* of the time looked at, runnable without a core */
+#define BLOCKED_PERCENT 70           /* of it, neither running nor runnable */
+#define RAN_PERCENT 80               /* of it, on a core */
+#define STACKS_READ 8                /* of one jank; bounds the work on hostile input */
+#define BUSY_PERMILLE 900            /* all cores together */
+
+struct pace { /* of valid frames that are no jank */
+    uint64_t n, sum_us;
+    uint32_t target_us; /* that they aim at; mixed: not all at the same */
+    bool mixed;
+};
 
 struct causes {
     const struct session *session;
-    const uint32_t *peak; /* peak[i]: sample up to i with the highest big-core frequency */
+    const uint32_t *peak;    /* peak[i]: sample up to i with the highest big-core frequency */
+    const struct pace *pace; /* [scene * STATUSES + status]: while that thermal status held */
 };
 
 struct look {
@@ -90,20 +105,58 @@ uint32_t big_core_khz(const struct session *s, const struct hardware_sample *h)
     return khz;
 }
 
+static bool keeps_pace(const struct frame *f)
+{
+    return f->state == FRAME_VALID && !f->jank;
+}
+
+static void add_pace(struct pace *to, const struct pace *p)
+{
+    if (!p->n)
+        return;
+    to->mixed |= p->mixed || (to->n && to->target_us != p->target_us);
+    to->target_us = p->target_us;
+    to->n += p->n;
+    to->sum_us += p->sum_us;
+}
+
+static void add_to_pace(struct pace *to, const struct frame *f)
+{
+    add_pace(to, &(struct pace){1, f->interval_us, f->target_us, false});
+}
+
+/* A status holds until the next, for 10 s at most. */
+static void find_paces(const struct session *s, struct pace *pace)
+{
+    const struct hardware_sample *told = NULL;
+
+    for (size_t i = 0, h = 0; i < s->n_frames; i++) {
+        const struct frame *f = &s->frames[i];
+
+        for (; h < s->n_hardware && s->hardware[h].t_us <= f->start_us; h++)
+            if (hardware_has(&s->hardware[h], HW_thermal_status))
+                told = &s->hardware[h];
+        if (told && keeps_pace(f) && f->start_us - told->t_us < STATUS_HOLDS_US)
+            add_to_pace(&pace[f->scene * STATUSES + told->value[HW_thermal_status]], f);
+    }
+}
+
 const struct causes *causes_new(const struct session *s, struct arena *mem)
 {
     struct causes *c = arena_alloc(mem, sizeof *c);
     uint32_t *peak = arena_array(mem, s->n_hardware, sizeof *peak), highest = 0;
+    struct pace *pace = arena_array(mem, s->n_scenes * STATUSES, sizeof *pace);
 
-    if (!c || !peak)
+    if (!c || !peak || !pace)
         return NULL;
+    find_paces(s, pace);
     for (size_t i = 0; i < s->n_hardware; i++) {
         uint32_t khz = big_core_khz(s, &s->hardware[i]);
 
         peak[i] = i && khz <= highest ? peak[i - 1] : (uint32_t)i;
         highest = khz > highest ? khz : highest;
     }
-    *c = (struct causes){s, peak};
+    *c = (struct causes){s, peak, pace};
     return c;
 }
 
@@ -270,13 +323,63 @@ static uint32_t window_khz(const struct look *l)
     return khz;
 }
 
+/* Frames of the jank's scene in the two seconds before it. */
+static struct pace pace_before(const struct look *l)
+{
+    const struct session *s = l->session;
+    uint64_t start = l->event->start_us;
+    size_t low = 0, high = s->n_frames;
+    struct pace pace = {0};
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (s->frames[mid].start_us < start)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (size_t i = low; i-- > 0 && low - i <= PACE_FRAMES;) {
+        if (s->frames[i].start_us + JANK_WINDOW_BEFORE_US < start)
+            break;
+        if (keeps_pace(&s->frames[i]) && s->frames[i].scene == l->event->scene)
+            add_to_pace(&pace, &s->frames[i]);
+    }
+    return pace;
+}
+
+/* Where no clocks are told: frames longer than those of the same scene at a lower status. */
+static bool throttled_by_pace(const struct look *l)
+{
+    const struct hardware_sample *first = l->session->hardware;
+    const struct pace *of_scene = l->causes->pace + l->event->scene * STATUSES;
+    struct pace cool = {0}, hot;
+    int64_t low, status;
+
+    if (!range(l, HW_thermal_status, &low, &status) ||
+        (status < SEVERE_STATUS && !rose_since(l, first, HW_thermal_status, 1)))
+        return false;
+    for (int64_t i = 0; i < status; i++)
+        add_pace(&cool, &of_scene[i]);
+    hot = pace_before(l);
+    if (cool.n < COOL_FRAMES || hot.n < HOT_FRAMES || cool.mixed || hot.mixed ||
+        cool.target_us != hot.target_us) /* games aim lower by themselves when it grows hot */
+        return false;
+
+    double before = (double)cool.sum_us / (double)cool.n, now = (double)hot.sum_us / (double)hot.n;
+
+    return now * 100 >= before * (100 + FRAMES_ROSE_PERCENT) &&
+           say(l, CAUSE_throttled, "frames %.1f -> %.1f ms in this scene, thermal status %lld",
+               before / 1000, now / 1000, (long long)status);
+}
+
 static bool throttled(const struct look *l)
 {
     const struct session *s = l->session;
     uint32_t now = window_khz(l);
 
     if (!now)
-        return false;
+        return throttled_by_pace(l);
 
     const struct hardware_sample *peak = &s->hardware[l->causes->peak[l->from - s->hardware]];
     uint32_t before = big_core_khz(s, peak);
@@ -315,9 +418,13 @@ static bool heap_drops(const struct look *l)
 
 static bool gpu_bound(const struct look *l)
 {
-    int64_t low, high, jank = (int64_t)l->event->duration_us;
+    int64_t high = 0, jank = (int64_t)l->event->duration_us;
 
-    return range(l, HW_gpu_time_us, &low, &high) && high * 100 >= jank * GPU_PERCENT_OF_JANK &&
+    for (const struct hardware_sample *h = l->from; h < l->to; h++)
+        if (hardware_has(h, HW_gpu_time_us) && h->value[HW_gpu_time_us] > high &&
+            h->value[HW_gpu_time_us] * 100 <= jank * GPU_MOST_PERCENT_OF_JANK)
+            high = h->value[HW_gpu_time_us];
+    return high * 100 >= jank * GPU_PERCENT_OF_JANK &&
            say(l, CAUSE_gpu_bound, "GPU %lld ms of a frame of %lld ms", (long long)high / 1000,
                (long long)jank / 1000);
 }

@@ -140,13 +140,16 @@ typedef struct fw_options {
     /* callbacks, all optional; called on the SDK's threads, log also within the game's calls */
     int (*transport)(void *user,
                      fw_http_request *request); /* 0 = exchange made; default: libcurl */
-    fw_network (*network)(void *user);          /* default: FW_NETWORK_WIFI */
+    /* Without it: FW_NETWORK_UNKNOWN on Android and iOS, which is metered even on Wi-Fi;
+     * FW_NETWORK_WIFI elsewhere. */
+    fw_network (*network)(void *user);
     void (*log)(void *user, fw_log_level level, const char *text);
     void *user;
 
     /* more callbacks, all optional. host_values: at each recorded look at the hardware; to be
-     * quick, so dear values (PSS) are to be cached by the game. environment: once, fills at most
-     * `max` rows and returns their number; the texts must live until the next call. */
+     * quick, so dear values (PSS) are to be cached by the game: one that took over 200 ms five
+     * times in a row is not called again in this session. environment: once, fills at most `max`
+     * rows and returns their number; the texts must live until the next call. */
     void (*host_values)(void *user, fw_host_values *values);
     size_t (*environment)(void *user, fw_evidence *out, size_t max);
 
@@ -219,11 +222,11 @@ FW_API void fw_target(fw_context *fw, uint32_t target_interval_us, uint32_t refr
 
 typedef struct fw_attribute {
     const char *key; /* at most 32 bytes */
-    int64_t value;
+    int64_t value;   /* kept as it is: never a number that stands for a person */
 } fw_attribute;
 
 /* From now on the player is in `mode` on `map` (at most 64 bytes each, from the game's own lists);
- * at most 16 attributes. */
+ * at most 16 attributes. Mode, map and keys are scrubbed as fw_feedback's text is. */
 FW_API void fw_scene(fw_context *fw, const char *mode, const char *map,
                      const fw_attribute *attributes, size_t n_attributes);
 FW_API void fw_position(fw_context *fw, float x, float y);
@@ -234,7 +237,8 @@ FW_API void fw_background(fw_context *fw);
 FW_API void fw_foreground(fw_context *fw);
 FW_API void fw_low_memory(fw_context *fw);
 
-/* GPU time of a recent frame, for an engine that measures it. */
+/* GPU time of a recent frame, for an engine that measures it, as often as it does. A look at the
+ * hardware records the last that was told since the look before. */
 FW_API void fw_gpu_time(fw_context *fw, uint32_t gpu_us);
 
 /* What the player has to say; category at most 32, text at most 2000 bytes. Mail addresses, phone

@@ -2,6 +2,8 @@
 #pragma once
 #include "wire/session_writer.h"
 
+#include <framewatch.h>
+
 #include <pthread.h>
 #include <signal.h>
 
@@ -9,7 +11,13 @@
 
 extern const enum fw_platform fw_platform_kind;
 
-/* A system property by Android's name for it ("ro.product.model"); false where there is none. */
+/* What the network is taken for where the game does not tell: on phones, where it may cost the
+ * player money, unknown. */
+extern const fw_network fw_platform_network;
+
+/* A system property by Android's name for it ("ro.product.model"); false where there is none.
+ * Apple's also has "fw.traced" and "fw.simulator", which are 1 or not there, and "fw.executable", a
+ * path. */
 bool fw_platform_property(const char *name, char *out, size_t size);
 /* 0: /proc/meminfo tells. */
 uint64_t fw_platform_ram_bytes(void);

@@ -84,7 +84,8 @@ static void run(struct input *in, struct arena *mem)
                           in->n_rules[3],
                           0,
                           0,
-                          0};
+                          0,
+                          NULL};
     struct family one, other;
     const char *const *names;
     struct err err;

@@ -221,6 +221,7 @@ static void launch(struct fixture *fx)
                                         .store = &fx->store,
                                         .log = &fx->log,
                                         .install = "00112233445566778899aabbccddeeff",
+                                        .untold = FW_NETWORK_WIFI,
                                         .on_config = on_config,
                                         .now_ns = phone_now};
     fw_config_init(&fx->uploader.base);

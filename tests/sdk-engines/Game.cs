@@ -23,6 +23,9 @@ static class Game
                 return new HostValues { PssKb = 123456, NativeHeapKb = -1, JavaHeapKb = 4321, StorageFreeMb = -1,
                     BatteryPermille = 777, Charging = 1, ThermalStatus = 2 };
             },
+            Environment = () => new[] {
+                new Evidence { Kind = EvidenceKind.Repackaged, Check = "installer", Detail = "com.example.märkte" },
+                new Evidence { Kind = EvidenceKind.Developer, Check = "settings" } },
             ManagedKind = ManagedKind.Lua,
             ManagedStack = () =>
             {

@@ -43,7 +43,7 @@ check 'a game in C# plays and ends' play "$work/played"
 check 'it has a session' grep -qE '^[0-9.]+ [0-9a-f]{32}$' "$work/said"
 contents >"$work/contents"
 for text in 'Überfall' 'Телефон' 'Rennen' 'Straße' 'Spieler' 'lädt' 'Die Brücke fehlt' \
-    "rennen.lua:31: in function 'Brücke'"; do
+    "rennen.lua:31: in function 'Brücke'" 'repackaged.installer: com.example.märkte' 'developer.settings: '; do
     check "its files say $text" grep -qaF "$text" "$work/contents"
 done
 check 'its transport has asked the server' grep -q 'GET' "$work/http.log"

@@ -31,6 +31,8 @@ compile() { # OUT-FOLDER COMPILER FLAG…
     local out=$1
     shift
     mkdir -p "$out"
+    "$@" -I"$work" -isystem "$work/include" -std=gnu11 -DFW_NO_CURL -E -P "$work/framewatch.c" \
+        -o "$out/framewatch.i" || return
     "$@" -I"$work" -isystem "$work/include" -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
         -Wall -Wextra -Wconversion -Werror -DFW_NO_CURL -c "$work/framewatch.c" -o "$out/framewatch.o" || return
     for f in client-stub/gl/*.c; do
@@ -94,6 +96,14 @@ for target in arm64-apple-ios14 x86_64-apple-ios14-simulator; do # its names beg
     check "$target: asks only for what Apple has" only_known "$work/$target/framewatch.o" \
         $here/apple/libsystem.txt 's/^_//'
 done
+for target in aarch64-linux-android24 armv7a-linux-androideabi24 arm64-apple-ios14; do
+    check "$target: a network that the game does not tell is metered" grep -qE \
+        '^const fw_network fw_platform_network = FW_NETWORK_UNKNOWN;' "$work/$target/framewatch.i"
+done
+check 'Apple simulator: says that it is one' grep -qE '^ *\{"fw\.simulator", .*, "1", ' \
+    "$work/x86_64-apple-ios14-simulator/framewatch.i"
+check 'Apple arm64: says that it is none' grep -qE '^ *\{"fw\.simulator", .*, "", ' \
+    "$work/arm64-apple-ios14/framewatch.i"
 for level in O2 Os; do
     folder=$work/linux-arm64-$level
     check "Linux arm64, -$level" compile "$folder" clang --target=aarch64-linux-gnu -nostdlibinc -isystem $arm64 \

@@ -527,6 +527,66 @@ static void a_hot_phone_at_full_clocks_is_not_throttled(void **state)
     assert_cause(CAUSE_throttled, "2420 -> 1930"); /* 20.2 % */
 }
 
+/* iOS tells no frequencies. 600 frames at `cool_us`, 600 at `hot_us`, a jank at the end. */
+static void play_while_it_grows_hot(uint32_t cool_us, uint32_t hot_us, int64_t cool, int64_t hot)
+{
+    uint64_t t, end;
+
+    sb_part(b, 0, 0);
+    t = sb_steady(b, 0, 600, cool_us);
+    end = sb_steady(b, t, 600, hot_us);
+    sb_frames(b, end, SB_INTERVALS(300000));
+    for (uint64_t at = 0; at < t; at += 5 * SECOND)
+        sb_hardware(b, at, SB_VALUES({HW_thermal_status, cool}), SB_NONE);
+    for (uint64_t at = t; at <= end; at += SECOND)
+        sb_hardware(b, at, SB_VALUES({HW_thermal_status, hot}), SB_NONE);
+}
+
+static void without_clocks_longer_frames_on_a_hot_phone_are_throttling(void **state)
+{
+    (void)state;
+    play_while_it_grows_hot(16670, 25000, 0, 3);
+    assert_cause(CAUSE_throttled, "frames 16.7 -> 25.0 ms in this scene, thermal status 3");
+    play_while_it_grows_hot(16670, 25000, 0, 1); /* risen */
+    assert_cause(CAUSE_throttled, "thermal status 1");
+}
+
+static void a_game_that_aims_lower_when_it_is_hot_is_not_throttled(void **state)
+{
+    const uint32_t target_us = b->target_interval_us;
+
+    (void)state;
+    sb_part(b, 0, 0);
+    sb_hardware(b, 0, SB_VALUES({HW_thermal_status, 0}), SB_NONE);
+    uint64_t t = sb_steady(b, 0, 600, 16670);
+    b->target_interval_us = 33333;
+    uint64_t end = sb_steady(b, t, 300, 33330);
+    sb_frames(b, end, SB_INTERVALS(300000));
+    b->target_interval_us = target_us;
+    for (; t <= end; t += SECOND)
+        sb_hardware(b, t, SB_VALUES({HW_thermal_status, 3}), SB_NONE);
+    assert_cause(CAUSE_unknown, "nothing stands out");
+}
+
+static void without_clocks_heat_alone_or_longer_frames_alone_are_not(void **state)
+{
+    (void)state;
+    play_while_it_grows_hot(16670, 16670, 0, 4);
+    assert_cause(CAUSE_unknown, "nothing stands out");
+    play_while_it_grows_hot(16670, 25000, 0, 0);
+    assert_cause(CAUSE_unknown, "nothing stands out");
+    play_while_it_grows_hot(16670, 25000, 3, 3); /* hot from the start: nothing to compare with */
+    assert_cause(CAUSE_unknown, "nothing stands out");
+}
+
+static void a_heavier_scene_on_a_hot_phone_is_not_throttling(void **state)
+{
+    (void)state;
+    play_while_it_grows_hot(16670, 25000, 0, 3);
+    sb_scene(b, 600 * 16670, "battle", "frost");
+    assert_cause(CAUSE_unknown, "nothing stands out");
+}
+
 static void a_warning_of_low_memory_is_pressure(void **state)
 {
     (void)state;
@@ -608,6 +668,16 @@ static void a_slow_gpu_is_gpu_bound(void **state)
     play_to_a_jank();
     sb_hardware(b, 20400000, SB_VALUES({HW_gpu_time_us, 250000}), SB_NONE);
     assert_cause(CAUSE_gpu_bound, "GPU 250 ms of a frame of 300 ms");
+}
+
+static void gpu_time_of_a_longer_frame_does_not_explain_a_jank(void **state)
+{
+    (void)state;
+    play_to_a_jank();
+    sb_hardware(b, 20400000, SB_VALUES({HW_gpu_time_us, 700000}), SB_NONE);
+    assert_cause(CAUSE_unknown, "nothing stands out");
+    sb_hardware(b, 20600000, SB_VALUES({HW_gpu_time_us, 310000}), SB_NONE);
+    assert_cause(CAUSE_gpu_bound, "GPU 310 ms of a frame of 300 ms");
 }
 
 static void main_thread(uint64_t t_us, int64_t ran_us, int64_t waited_us)
@@ -770,6 +840,10 @@ int main(void)
         T(low_clocks_on_a_hot_phone_are_throttling),
         T(low_clocks_on_a_cool_phone_are_not),
         T(a_hot_phone_at_full_clocks_is_not_throttled),
+        T(without_clocks_longer_frames_on_a_hot_phone_are_throttling),
+        T(without_clocks_heat_alone_or_longer_frames_alone_are_not),
+        T(a_game_that_aims_lower_when_it_is_hot_is_not_throttled),
+        T(a_heavier_scene_on_a_hot_phone_is_not_throttling),
         T(a_warning_of_low_memory_is_pressure),
         T(growing_swap_is_memory_pressure),
         T(anonymous_memory_near_the_phones_is_pressure),
@@ -778,6 +852,7 @@ int main(void)
         T(a_collector_in_the_stack_is_garbage_collection),
         T(a_collector_that_native_frames_stand_before_is_garbage_collection),
         T(a_slow_gpu_is_gpu_bound),
+        T(gpu_time_of_a_longer_frame_does_not_explain_a_jank),
         T(a_main_thread_without_a_core_waits),
         T(a_main_thread_that_neither_runs_nor_could_is_blocked),
         T(a_main_thread_that_runs_throughout_is_cpu_bound),

@@ -296,7 +296,7 @@ static void each_collector_counts_what_it_costs(void **state)
     t->c.reader.slow_ms = SLOW_MS;
     fw_collect(&t->c, fw_now_ns(), true, &t->h);
     collect(t);
-    assert_int_equal(fw_collectors_cost(&t->c, cost), FW_POWER + 1); /* it ended that look */
+    assert_int_equal(fw_collectors_cost(&t->c, cost), FW_COLLECTORS);
     assert_string_equal(cost[FW_CPU].name, "cpu");
     assert_int_equal(cost[FW_CPU].looks, 2);
     assert_int_equal(cost[FW_POWER].looks, 1);
@@ -421,17 +421,64 @@ static void cores_that_are_off_line_are_0_and_no_core_at_all_is_absent(void **st
     assert_int_equal(t->h.n_cores, 0);
 }
 
-static void temperatures_in_any_unit_come_out_in_thousandths(void **state)
+static void a_reading_that_makes_sense_tells_its_unit(void **state)
 {
     (void)state;
-    assert_int_equal(fw_plausible_millicelsius(41), 41000);
-    assert_int_equal(fw_plausible_millicelsius(415), 41500);
-    assert_int_equal(fw_plausible_millicelsius(41500), 41500);
-    assert_true(fw_plausible_millicelsius(0) == FW_ABSENT);
-    assert_true(fw_plausible_millicelsius(19) == FW_ABSENT);
-    assert_true(fw_plausible_millicelsius(91) == FW_ABSENT);
-    assert_true(fw_plausible_millicelsius(-273000) == FW_ABSENT);
-    assert_true(fw_plausible_millicelsius(INT64_MAX) == FW_ABSENT);
+    assert_int_equal(fw_plausible_unit(41), 1000);
+    assert_int_equal(fw_plausible_unit(415), 100);
+    assert_int_equal(fw_plausible_unit(41500), 1);
+    assert_int_equal(fw_plausible_unit(0), 0);
+    assert_int_equal(fw_plausible_unit(19), 0);
+    assert_int_equal(fw_plausible_unit(91), 0);
+    assert_int_equal(fw_plausible_unit(-273000), 0);
+    assert_int_equal(fw_plausible_unit(INT64_MAX), 0);
+}
+
+/* What is read of the skin zone, in tenth degrees; -9999 absent. */
+static int64_t skin_at(struct tree *t, const char *raw)
+{
+    given(t, "sys/class/thermal/thermal_zone0/temp", raw);
+    collect(t);
+    return t->h.skin_millicelsius == FW_ABSENT ? -9999 : t->h.skin_millicelsius / 100;
+}
+
+static void a_zone_that_grows_hotter_or_colder_than_at_the_probe_is_still_read(void **state)
+{
+    struct tree *t = *state;
+
+    given(t, "sys/class/thermal/thermal_zone0/type", "soc_max\n");
+    given(t, "sys/class/thermal/thermal_zone0/temp", "45000\n");
+    start(t);
+    assert_int_equal(skin_at(t, "45000\n"), 450);
+    assert_int_equal(skin_at(t, "90500\n"), 905);
+    assert_int_equal(skin_at(t, "97000\n"), 970);
+    assert_int_equal(skin_at(t, "19500\n"), 195);
+    assert_int_equal(skin_at(t, "-5000\n"), -50);
+    assert_int_equal(skin_at(t, "450\n"), 4); /* the unit stays */
+    assert_int_equal(skin_at(t, "-273000\n"), -9999);
+    assert_int_equal(skin_at(t, "126000\n"), -9999);
+    assert_false(t->c.health[FW_THERMAL].off);
+}
+
+static void a_battery_is_in_tenth_degrees_however_cold_it_is(void **state)
+{
+    static const struct {
+        const char *raw;
+        int64_t millicelsius;
+    } cases[] = {{"25\n", 2500},     {"52\n", 5200},     {"85\n", 8500},
+                 {"-50\n", -5000},   {"0\n", 0},         {"312\n", 31200},
+                 {"1000\n", 100000}, {"31200\n", 31200}, {"999999\n", -1}};
+    struct tree *t = *state;
+
+    given(t, "sys/class/power_supply/battery/type", "Battery\n");
+    given(t, "sys/class/power_supply/battery/capacity", "87\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        given(t, "sys/class/power_supply/battery/temp", cases[i].raw);
+        start(t);
+        collect(t);
+        assert_int_equal(t->h.battery_millicelsius == FW_ABSENT ? -1 : t->h.battery_millicelsius,
+                         cases[i].millicelsius);
+    }
 }
 
 static void a_phone_in_whole_degrees_with_unnamed_zones_is_probed(void **state)
@@ -530,7 +577,69 @@ static void a_file_that_blocks_costs_its_time_and_three_close_the_window(void **
     assert_true(fw_collect(&t->c, fw_now_ns() + 31000000000ull, false, &t->h));
     assert_int_equal(t->h.rss_kb, 7);
     assert_int_equal(t->c.given_up, 5);
-    assert_false(t->c.health[FW_MEMORY].off); /* slow is not broken */
+    assert_false(t->c.health[FW_MEMORY].off); /* it has recovered */
+}
+
+static void a_slow_pss_costs_no_other_value_and_is_asked_for_less_often(void **state)
+{
+    struct tree *t = *state;
+    uint64_t begin = fw_now_ns();
+
+    given_phone(t);
+    given_blocking(t, "proc/self/smaps_rollup");
+    start(t);
+    t->c.reader.slow_ms = SLOW_MS;
+    assert_true(collect(t));
+    assert_int_equal(t->c.given_up, 1);
+    assert_int_equal(t->c.health[FW_MEMORY].failures, 1);
+    assert_true(t->h.pss_kb == FW_ABSENT);
+    assert_int_equal(t->h.rss_kb, 500000);
+    assert_int_equal(t->h.skin_millicelsius, 39250);
+    assert_int_equal(t->h.battery_permille, 870);
+    assert_int_equal(t->h.thread_count, 37);
+    assert_true(t->c.memory.next_pss_ns >= begin + 120000000000ull);
+
+    t->c.reader.slow_ms = PATIENCE_MS;
+    t->c.memory.next_pss_ns = fw_now_ns() + 3600000000000ull; /* however busy the machine is */
+    for (int i = 0; i < 4; i++)
+        assert_true(collect(t));
+    assert_int_equal(t->c.given_up, 1);
+    assert_int_equal(t->c.health[FW_MEMORY].in_a_row, 0);
+}
+
+static void a_collector_that_is_always_slow_is_switched_off(void **state)
+{
+    struct tree *t = *state;
+    uint64_t now = fw_now_ns();
+
+    given_phone(t);
+    given_blocking(t, "sys/class/thermal/thermal_zone0/type");
+    start(t);
+    t->c.reader.slow_ms = SLOW_MS;
+    for (int i = 0; i < FW_MAX_FAILURES; i++) {
+        now += 31000000000ull;
+        assert_false(t->c.health[FW_THERMAL].off);
+        assert_true(fw_collect(&t->c, now, false, &t->h));
+        assert_int_equal(t->h.thread_count, 37);
+    }
+    assert_true(t->c.health[FW_THERMAL].off);
+    assert_string_equal(t->c.health[FW_THERMAL].reason, "type: not ready");
+}
+
+static void three_slow_collectors_end_a_look(void **state)
+{
+    struct tree *t = *state;
+
+    given_phone(t);
+    given_blocking(t, "proc/self/stat"); /* CPU, and threads */
+    given_blocking(t, "proc/self/status");
+    given_blocking(t, "sys/class/thermal/thermal_zone0/type");
+    start(t);
+    t->c.reader.slow_ms = SLOW_MS;
+    assert_true(collect(t));
+    assert_int_equal(t->c.given_up, 3);
+    assert_int_equal(t->c.health[FW_POWER].looks, 0);
+    assert_int_equal(t->h.n_cores, 8);
 }
 
 static void a_light_look_skips_what_a_jank_does_not_need(void **state)
@@ -718,6 +827,40 @@ static void a_jailbreak_leaves_paths(void **state)
     assert_string_equal(e.text[0], "root.jailbreak: /var/jb");
 }
 
+static bool property_under_xcode(const char *name, char *out, size_t size)
+{
+    static const char *const properties[][2] = {
+        {"fw.traced", "1"}, {"fw.simulator", "1"}, {"fw.executable", "/bundle/Game.app/Game"}};
+
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+        if (!strcmp(name, properties[i][0])) {
+            snprintf(out, size, "%s", properties[i][1]);
+            return true;
+        }
+    return false;
+}
+
+static void xcode_and_the_simulator_leave_evidence_on_ios(void **state)
+{
+    const struct fw_surroundings s = {NULL, FW_PLATFORM_IOS, property_under_xcode, NULL, NULL};
+    struct tree *t = *state;
+    struct fw_environment e;
+
+    given(t, "bundle/Game.app/Game", "");
+    look_around(t, s, &e);
+    assert_int_equal(e.n, 2);
+    assert_evidence(&e, "debugger.traced: fw.traced=1");
+    assert_evidence(&e, "emulator.simulator: fw.simulator=1");
+    given(t, "bundle/Game.app/embedded.mobileprovision", "");
+    look_around(t, s, &e);
+    assert_int_equal(e.n, 3);
+    assert_evidence(&e, "developer.provision: embedded.mobileprovision");
+    assert_true(e.family[FW_EVIDENCE_DEVELOPER]);
+    assert_false(e.family[FW_EVIDENCE_ROOT] || e.family[FW_EVIDENCE_REPACKAGED]);
+    look_around(t, (struct fw_surroundings){NULL, FW_PLATFORM_IOS, no_property, NULL, NULL}, &e);
+    assert_int_equal(e.n, 0);
+}
+
 static size_t know(void *user, fw_evidence *out, size_t max)
 {
     assert_int_equal(max, 8);
@@ -763,12 +906,17 @@ int main(void)
         TREE_TEST(counters_that_run_backwards_give_no_value),
         TREE_TEST(where_proc_stat_is_hidden_time_stands_in_for_the_total),
         TREE_TEST(cores_that_are_off_line_are_0_and_no_core_at_all_is_absent),
-        TREE_TEST(temperatures_in_any_unit_come_out_in_thousandths),
+        TREE_TEST(a_reading_that_makes_sense_tells_its_unit),
+        TREE_TEST(a_zone_that_grows_hotter_or_colder_than_at_the_probe_is_still_read),
+        TREE_TEST(a_battery_is_in_tenth_degrees_however_cold_it_is),
         TREE_TEST(a_phone_in_whole_degrees_with_unnamed_zones_is_probed),
         TREE_TEST(a_cold_phone_is_asked_again_when_it_has_warmed_up),
         TREE_TEST(an_empty_phone_switches_every_collector_off_and_says_why),
         TREE_TEST(a_collector_that_recovers_starts_counting_anew),
         TREE_TEST(a_file_that_blocks_costs_its_time_and_three_close_the_window),
+        TREE_TEST(a_slow_pss_costs_no_other_value_and_is_asked_for_less_often),
+        TREE_TEST(a_collector_that_is_always_slow_is_switched_off),
+        TREE_TEST(three_slow_collectors_end_a_look),
         TREE_TEST(a_light_look_skips_what_a_jank_does_not_need),
         TREE_TEST(garbage_in_every_file_is_survived),
         TREE_TEST(this_system_is_read),
@@ -776,6 +924,7 @@ int main(void)
         TREE_TEST(an_honest_phone_gives_no_evidence),
         TREE_TEST(evidence_names_each_check_that_spoke),
         TREE_TEST(a_jailbreak_leaves_paths),
+        TREE_TEST(xcode_and_the_simulator_leave_evidence_on_ios),
         TREE_TEST(the_game_adds_what_only_it_can_know),
     };
 

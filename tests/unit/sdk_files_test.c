@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -258,6 +259,31 @@ static void foreign_files_are_left_alone(void **state)
     unlinkat(fx->store.dir, SESSION "-0001.fws", AT_REMOVEDIR);
 }
 
+static void changed_at(struct fixture *fx, const char *name, time_t when)
+{
+    struct timespec both[2] = {{.tv_sec = when}, {.tv_sec = when}};
+
+    assert_true(fw_store_write(&fx->store, name, "half", 4));
+    assert_int_equal(utimensat(fx->store.dir, name, both, 0), 0);
+}
+
+static void what_killed_writes_left_behind_is_deleted(void **state)
+{
+    static const char *const ours[] = {SESSION "-0001.state.4711.tmp", SESSION "-5002.sum.4711.tmp",
+                                       "budget.4711.tmp", "forget.4711.tmp"};
+    struct fixture *fx = *state;
+    time_t now = time(NULL);
+
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        changed_at(fx, ours[i], i % 2 ? now + 7200 : now - 7200); /* the clock may go back */
+    changed_at(fx, "config.4712.tmp", now); /* another process is writing it */
+    changed_at(fx, "save-game.tmp", now - 7200);
+    fw_store_recover(&fx->store, &fx->slice);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        assert_false(exists(fx, ours[i]));
+    assert_true(exists(fx, "config.4712.tmp") && exists(fx, "save-game.tmp"));
+}
+
 /* A child opens a part, writes a slice, half of another, and is gone. */
 static void given_crashed_session(struct fixture *fx, size_t half)
 {
@@ -388,6 +414,7 @@ int main(void)
         FILES_TEST(a_crashed_sessions_file_is_closed_at_its_last_whole_frame),
         FILES_TEST(a_file_of_a_living_session_is_not_touched),
         FILES_TEST(remains_without_a_whole_frame_are_deleted),
+        FILES_TEST(what_killed_writes_left_behind_is_deleted),
         FILES_TEST(a_full_disk_leaves_whole_frames_only),
         FILES_TEST(the_last_time_is_found_in_any_bytes),
     };

@@ -262,19 +262,23 @@ static void a_look_that_lacks_a_value_leaves_the_one_before(void **state)
     fw_board_read(&b, &f);
     assert_int_equal(f.memory_kb, -1);
     assert_int_equal(f.temperature_millicelsius, -1);
+    assert_int_equal(f.gpu_time_us, -1);
     fw_wire_hardware_init(&h);
+    fw_board_gpu_time(&b, 4200);
     h.rss_kb = 300000;
     h.battery_millicelsius = 38500;
     fw_board_hardware(&b, &h);
     fw_wire_hardware_init(&h);
     h.process_cpu_permille = 230;
     fw_board_hardware(&b, &h);
+    fw_board_gpu_time(&b, 0);
     fw_board_jank(&b);
     fw_board_read(&b, &f);
     assert_int_equal(f.memory_kb, 300000);
     assert_int_equal(f.temperature_millicelsius, 38500);
     assert_int_equal(f.process_cpu_permille, 230);
     assert_int_equal(f.total_cpu_permille, -1);
+    assert_int_equal(f.gpu_time_us, 4200);
     assert_int_equal(f.janks, 1);
 }
 

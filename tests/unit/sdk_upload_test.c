@@ -288,6 +288,28 @@ static void a_metered_network_carries_summaries_alone(void **state)
     assert_false(exists(p, OTHER "-0000.fws"));
 }
 
+static void a_phone_whose_game_tells_no_network_keeps_to_wifi_only_and_the_caps(void **state)
+{
+    struct phone *p = *state;
+
+    p->u.network = NULL;
+    p->u.untold = FW_NETWORK_UNKNOWN;
+    given(p, OTHER "-0000.fws", 300000);
+    given(p, OTHER "-5000.sum", 900);
+    run_for(p, 600);
+    assert_int_equal(p->n_taken, 1);
+    assert_int_equal(p->taken[0].have, 900);
+    assert_true(exists(p, OTHER "-0000.fws"));
+
+    given(p, OTHER "-5002.sum", 900);
+    p->config = "{\"version\":1,\"config_period_s\":60,"
+                "\"upload\":{\"wifi_only\":false,\"daily_bytes\":0,\"monthly_bytes\":0}}";
+    p->u.next_config_ns = 0;
+    run_for(p, 600);
+    assert_int_equal(p->n_taken, 1);
+    assert_true(exists(p, OTHER "-0000.fws") && exists(p, OTHER "-5002.sum"));
+}
+
 static void while_charging_a_metered_network_carries_files_too(void **state)
 {
     struct phone *p = *state;
@@ -376,6 +398,34 @@ static void retry_after_is_obeyed(void **state)
     assert_int_equal(p->exchanges, before);
     run_for(p, 120);
     assert_int_equal(p->taken[0].have, 1000);
+}
+
+static void the_configuration_too_is_not_asked_for_before_retry_after(void **state)
+{
+    struct phone *p = *state;
+
+    p->status = 503;
+    p->retry_after = "1200";
+    run_for(p, 1);
+    assert_int_equal(p->exchanges, 1);
+    p->status = 0;
+    run_for(p, 1190); /* it would be asked after 300 s */
+    assert_int_equal(p->configs, 0);
+    run_for(p, 20);
+    assert_int_equal(p->configs, 1);
+
+    p->config = "{\"version\":1,\"config_period_s\":60}";
+    p->u.next_config_ns = clock_ns;
+    run_for(p, 1);
+    p->status = 429;
+    p->retry_after = "99999999"; /* for no longer than an hour */
+    run_for(p, 120);
+    unsigned before = p->configs;
+    p->status = 0;
+    run_for(p, 3400);
+    assert_int_equal(p->configs, before);
+    run_for(p, 200);
+    assert_true(p->configs > before);
 }
 
 static void chunks_that_arrived_are_not_sent_again_after_a_restart(void **state)
@@ -567,11 +617,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PHONE_TEST(wifi_carries_everything_and_the_summary_goes_with_the_file),
         PHONE_TEST(a_metered_network_carries_summaries_alone),
+        PHONE_TEST(a_phone_whose_game_tells_no_network_keeps_to_wifi_only_and_the_caps),
         PHONE_TEST(while_charging_a_metered_network_carries_files_too),
         PHONE_TEST(off_line_nothing_is_tried),
         PHONE_TEST(a_spent_day_waits_for_the_next_and_a_spent_month_too),
         PHONE_TEST(a_server_that_is_gone_for_days_is_asked_seldom_and_then_gets_all),
         PHONE_TEST(retry_after_is_obeyed),
+        PHONE_TEST(the_configuration_too_is_not_asked_for_before_retry_after),
         PHONE_TEST(chunks_that_arrived_are_not_sent_again_after_a_restart),
         PHONE_TEST(a_lost_answer_and_a_conflict_are_resynchronised),
         PHONE_TEST(a_game_that_is_played_is_left_in_peace),

@@ -38,6 +38,16 @@ namespace FramewatchSdk
         public int BatteryPermille, Charging, ThermalStatus;
     }
 
+    public enum EvidenceKind { Root = 0, Debugger = 1, Emulator = 2, Developer = 3, Repackaged = 4 }
+
+    /// One thing the game found about where it runs. Evidence, never a verdict.
+    public struct Evidence
+    {
+        public EvidenceKind Kind;
+        /// Its name, at most 32 bytes: "installer". What it saw, at most 48: "com.example.market".
+        public string Check, Detail;
+    }
+
     public sealed class Options
     {
         public string ServerUrl, ApiKey, StoragePath;
@@ -51,8 +61,11 @@ namespace FramewatchSdk
 
         /// All are called on the SDK's own threads, where Unity's API is out of reach: return values that
         /// the main thread keeps up to date.
+        /// Network null: unknown on Android and iOS, which is metered.
         public Func<Network> Network;
         public Func<HostValues> HostValues;
+        /// Once, soon after the start; at most 8 are taken. Null: none.
+        public Func<IList<Evidence>> Environment;
         public Action<LogLevel, string> Log;
         /// The main thread's stack in a runtime's own words, innermost first, asked while a frame is long.
         /// It must not wait for the main thread; null: none. C#'s own stack of another thread cannot be
@@ -112,6 +125,13 @@ namespace FramewatchSdk
         }
 
         [StructLayout(LayoutKind.Sequential)]
+        struct NativeEvidence
+        {
+            public int Kind;
+            public IntPtr Check, Detail;
+        }
+
+        [StructLayout(LayoutKind.Sequential)]
         struct NativeAttribute
         {
             public IntPtr Key;
@@ -146,6 +166,7 @@ namespace FramewatchSdk
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate int NetworkCall(IntPtr user);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void LogCall(IntPtr user, int level, IntPtr text);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void HostCall(IntPtr user, IntPtr values);
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate UIntPtr EnvironmentCall(IntPtr user, IntPtr rows, UIntPtr max);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void ManagedCall(IntPtr user, IntPtr stack);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void HeaderCall(IntPtr sink, IntPtr name, IntPtr value);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] delegate void BodyCall(IntPtr sink, byte[] bytes, UIntPtr n);
@@ -183,7 +204,9 @@ namespace FramewatchSdk
         static readonly NetworkCall network = OnNetwork;
         static readonly LogCall log = OnLog;
         static readonly HostCall host = OnHost;
+        static readonly EnvironmentCall environment = OnEnvironment;
         static readonly ManagedCall managed = OnManaged;
+        static readonly List<IntPtr> evidence = new List<IntPtr>();
         static NativeHud hud = new NativeHud { FrameUs = new uint[HudFrames] };
 
         public static bool Running { get { return handle != IntPtr.Zero; } }
@@ -226,6 +249,8 @@ namespace FramewatchSdk
                 n.Network = Marshal.GetFunctionPointerForDelegate(network);
             if (o.HostValues != null)
                 n.HostValues = Marshal.GetFunctionPointerForDelegate(host);
+            if (o.Environment != null)
+                n.Environment = Marshal.GetFunctionPointerForDelegate(environment);
             if (o.ManagedStack != null)
                 n.ManagedStack = Marshal.GetFunctionPointerForDelegate(managed);
             if (o.Log != null)
@@ -243,6 +268,7 @@ namespace FramewatchSdk
             if (fw_stop(handle) == 0)
                 return false;
             handle = IntPtr.Zero;
+            FreeEvidence();
             return true;
         }
 
@@ -384,6 +410,36 @@ namespace FramewatchSdk
                 Marshal.StructureToPtr(n, values, false);
             }
             catch (Exception) { }
+        }
+
+        [MonoPInvokeCallback(typeof(EnvironmentCall))]
+        static UIntPtr OnEnvironment(IntPtr user, IntPtr rows, UIntPtr max)
+        {
+            try
+            {
+                var found = given.Environment();
+                int n = found == null ? 0 : Math.Min(found.Count, (int)max);
+                FreeEvidence();
+                for (int i = 0; i < n; i++)
+                {
+                    var row = new NativeEvidence
+                    {
+                        Kind = (int)found[i].Kind, Check = Utf8(found[i].Check, evidence),
+                        Detail = Utf8(found[i].Detail, evidence)
+                    };
+                    Marshal.StructureToPtr(row, new IntPtr(rows.ToInt64() + i * Marshal.SizeOf(typeof(NativeEvidence))), false);
+                }
+                return new UIntPtr((uint)n);
+            }
+            catch (Exception) { return UIntPtr.Zero; }
+        }
+
+        /// The library reads the texts until the next call, or the end of the session.
+        static void FreeEvidence()
+        {
+            foreach (var text in evidence)
+                Marshal.FreeHGlobal(text);
+            evidence.Clear();
         }
 
         [MonoPInvokeCallback(typeof(ManagedCall))]

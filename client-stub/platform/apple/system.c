@@ -1,25 +1,61 @@
 #if defined(__APPLE__)
 #include "platform/platform.h"
 
+#include <TargetConditionals.h>
 #include <malloc/malloc.h>
 #include <pthread/qos.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysctl.h>
+#include <unistd.h>
 
+#include <mach-o/dyld.h>
 #include <mach/mach.h>
 
-const enum fw_platform fw_platform_kind = FW_PLATFORM_IOS;
+#if TARGET_OS_SIMULATOR
+#define SIMULATOR "1"
+#else
+#define SIMULATOR ""
+#endif
 
-/* Android's name, sysctl's; or the value itself. */
+const enum fw_platform fw_platform_kind = FW_PLATFORM_IOS;
+const fw_network fw_platform_network = FW_NETWORK_UNKNOWN;
+
+/* Apple's Technical Q&A QA1361. */
+static bool is_traced(char *out, size_t size)
+{
+    int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, getpid()};
+    struct kinfo_proc p;
+    size_t n = sizeof p;
+
+    if (size < 2 || sysctl(name, 4, &p, &n, NULL, 0) != 0 || n != sizeof p ||
+        !(p.kp_proc.p_flag & P_TRACED))
+        return false;
+    memcpy(out, "1", 2);
+    return true;
+}
+
+static bool executable(char *out, size_t size)
+{
+    uint32_t n = (uint32_t)size;
+
+    return _NSGetExecutablePath(out, &n) == 0;
+}
+
+/* Android's name, sysctl's; or the value itself; or who tells it. */
 static const struct {
     const char *name, *sysctl, *value;
+    bool (*ask)(char *out, size_t size);
 } property[] = {
-    {"ro.product.manufacturer", NULL, "Apple"},
-    {"ro.product.model", "hw.machine", NULL},
-    {"ro.soc.model", "machdep.cpu.brand_string", NULL},
-    {"ro.board.platform", "hw.model", NULL},
-    {"ro.build.version.release", "kern.osproductversion", NULL},
+    {"ro.product.manufacturer", NULL, "Apple", NULL},
+    {"ro.product.model", "hw.machine", NULL, NULL},
+    {"ro.soc.model", "machdep.cpu.brand_string", NULL, NULL},
+    {"ro.board.platform", "hw.model", NULL, NULL},
+    {"ro.build.version.release", "kern.osproductversion", NULL, NULL},
+    {"fw.simulator", NULL, SIMULATOR, NULL},
+    {"fw.traced", NULL, NULL, is_traced},
+    {"fw.executable", NULL, NULL, executable},
 };
 
 bool fw_platform_property(const char *name, char *out, size_t size)
@@ -29,6 +65,8 @@ bool fw_platform_property(const char *name, char *out, size_t size)
 
         if (strcmp(name, property[i].name) != 0)
             continue;
+        if (property[i].ask)
+            return property[i].ask(out, size);
         if (property[i].value) {
             n = strlen(property[i].value);
             if (n >= size)

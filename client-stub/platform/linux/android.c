@@ -7,6 +7,7 @@
 #include <string.h>
 
 const enum fw_platform fw_platform_kind = FW_PLATFORM_ANDROID;
+const fw_network fw_platform_network = FW_NETWORK_UNKNOWN;
 
 bool fw_platform_property(const char *name, char *out, size_t size)
 {

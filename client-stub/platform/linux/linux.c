@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 const enum fw_platform fw_platform_kind = FW_PLATFORM_LINUX;
+const fw_network fw_platform_network = FW_NETWORK_WIFI;
 
 bool fw_platform_property(const char *name, char *out, size_t size)
 {

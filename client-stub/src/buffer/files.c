@@ -18,6 +18,7 @@
 #define STEM_BYTES 37u /* 32 hex digits, '-', 4 digits */
 #define HEX "0123456789abcdef"
 #define MAX_PATH_BYTES 1024
+#define LEFT_OVER_MS 60000 /* a write takes no minute */
 #if defined(__APPLE__)
 #define CHANGED st_mtimespec
 #else
@@ -273,19 +274,40 @@ static DIR *open_listing(const struct fw_store *s)
     return d;
 }
 
+static int64_t changed_ms(const struct stat *st)
+{
+    return (int64_t)st->CHANGED.tv_sec * 1000 + st->CHANGED.tv_nsec / 1000000;
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), m = strlen(suffix);
+
+    return n > m && !strcmp(name + n - m, suffix);
+}
+
 /* SESSION-PART.anything, the small files, and what a write of one left behind. */
 static bool is_ours(const char *name)
 {
     static const char *const small[] = {"install", "config", "budget"};
-    size_t n = strlen(name);
 
     if (strspn(name, HEX) == 32 && name[32] == '-' && strspn(name + 33, "0123456789") == 4)
         return true;
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         if (!strncmp(name, small[i], strlen(small[i])) &&
-            (!name[strlen(small[i])] || (n > 4 && !strcmp(name + n - 4, ".tmp"))))
+            (!name[strlen(small[i])] || ends_in(name, ".tmp")))
             return true;
     return false;
+}
+
+bool fw_store_is_left_over(const struct fw_store *s, const char *name, int64_t now_ms)
+{
+    struct stat st;
+
+    if (!ends_in(name, ".tmp") || !(is_ours(name) || !strncmp(name, "forget.", 7)) ||
+        fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    return llabs(now_ms - changed_ms(&st)) > LEFT_OVER_MS;
 }
 
 void fw_store_clear(struct fw_store *s)
@@ -322,7 +344,7 @@ static size_t list(struct fw_store *s, const char *suffix, struct fw_file out[FW
             continue;
         memcpy(out[n].name, entry->d_name, strlen(entry->d_name) + 1);
         out[n].bytes = (uint64_t)st.st_size;
-        out[n].changed_ms = (int64_t)st.CHANGED.tv_sec * 1000 + st.CHANGED.tv_nsec / 1000000;
+        out[n].changed_ms = changed_ms(&st);
         n++;
     }
     if (d)

@@ -52,6 +52,8 @@ bool fw_store_known_install(struct fw_store *s, char out[FW_INSTALL_BYTES]);
 /* Small files; a write replaces the old content whole or not at all. */
 bool fw_store_read(struct fw_store *s, const char *name, struct fw_buf *out);
 bool fw_store_write(struct fw_store *s, const char *name, const void *bytes, size_t n);
+/* Whether `name` is what a write left behind whose process was killed within it. */
+bool fw_store_is_left_over(const struct fw_store *s, const char *name, int64_t now_ms);
 
 /* Installs that the server is to forget ("forget", a line each, the newest kept). */
 #define FW_MAX_FORGOTTEN 16u

@@ -1,6 +1,7 @@
 #include "src/buffer/recover.h"
 
 #include "src/buffer/crash_recover.h"
+#include "src/clock.h"
 #include "wire/zstd_memory.h"
 
 #include <dirent.h>
@@ -223,7 +224,7 @@ static void recover_rest(struct work *w, const char *name)
 {
     if (fw_file_is(name, ".open") || fw_file_is(name, ".new"))
         w->finished += recover_one(w->store, name, w->zstd, w->scratch);
-    else if (orphan_state(w->store, name))
+    else if (orphan_state(w->store, name) || fw_store_is_left_over(w->store, name, fw_wall_ms()))
         unlinkat(w->store->dir, name, 0);
 }
 

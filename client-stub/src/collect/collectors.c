@@ -96,10 +96,19 @@ static void note_failure(struct fw_collectors *c, enum fw_collector i)
         h->off = true;
 }
 
-static void note_slow(struct fw_collectors *c, uint64_t now_ns)
+static void note_slow(struct fw_collectors *c, enum fw_collector i)
 {
+    if (!c->reader.reason[0])
+        fw_reader_fail(&c->reader, "slower than %u ms", c->reader.slow_ms);
     c->given_up++;
-    if (++c->slow_in_a_row < FW_MAX_SLOW)
+    note_failure(c, i);
+}
+
+/* slow: how many collectors were in this look. */
+static void end_look(struct fw_collectors *c, unsigned slow, uint64_t now_ns)
+{
+    c->slow_in_a_row = slow ? c->slow_in_a_row + 1 : 0;
+    if (c->slow_in_a_row < FW_MAX_SLOW)
         return;
     c->slow_in_a_row = 0;
     c->pause_until_ns = now_ns + FW_WINDOW_PAUSE_MS * 1000000ull;
@@ -121,27 +130,29 @@ static bool read_timed(struct fw_collectors *c, enum fw_collector i, struct fw_w
 
 bool fw_collect(struct fw_collectors *c, uint64_t now_ns, bool light, struct fw_wire_hardware *out)
 {
+    unsigned slow = 0;
+
     fw_wire_hardware_init(out);
     if (now_ns < c->pause_until_ns) {
         c->given_up++;
         return false;
     }
-    for (enum fw_collector i = 0; i < FW_COLLECTORS; i++) {
+    for (enum fw_collector i = 0; i < FW_COLLECTORS && slow < FW_MAX_SLOW; i++) {
         if (c->health[i].off || (light && !collector[i].light) || (c->unwanted >> i & 1))
             continue;
         fw_reader_begin(&c->reader);
 
         bool ok = read_timed(c, i, out);
         if (c->reader.slow || fw_reader_late(&c->reader)) {
-            note_slow(c, now_ns);
-            return true;
-        }
-        if (ok)
+            note_slow(c, i);
+            slow++;
+        } else if (ok) {
             c->health[i].in_a_row = 0;
-        else
+        } else {
             note_failure(c, i);
+        }
     }
-    c->slow_in_a_row = 0;
+    end_look(c, slow, now_ns);
     return true;
 }
 

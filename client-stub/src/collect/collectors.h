@@ -3,7 +3,8 @@
  *
  * Belongs to the sampling thread. Each collector fills its fields of a fw_wire_hardware or fails.
  * Failing FW_MAX_FAILURES times in a row, it switches itself off and keeps the reason. A collector
- * slower than FW_SLOW_MS ends the sample; three such samples in a row close the window for
+ * slower than FW_SLOW_MS gives up, which is a failure, and the next one's turn comes; the third to
+ * do so ends the look. Three looks in a row with a slow collector close the window for
  * FW_WINDOW_PAUSE_MS. What was not read stays absent, never 0.
  *
  * Each look of each collector is timed.
@@ -83,15 +84,20 @@ bool fw_host_read(struct fw_host *h, uint32_t unwanted, struct fw_wire_hardware 
 
 /* Skin, or else SoC, temperature: zones are numbered differently on every phone, so they are
  * probed: the best-named zone whose value makes sense (20 to 90 degrees C), else the first that
- * does. */
+ * does. The unit is the one that value makes sense in, and stays. */
+struct fw_zone {
+    int number;   /* -1: none */
+    int64_t unit; /* in thousandth degrees */
+};
 struct fw_thermal {
-    int skin_zone, battery_zone; /* -1: none */
-    unsigned until_probe;        /* reads until the next probe, while there is no zone */
+    struct fw_zone skin, battery;
+    unsigned until_probe; /* reads until the next probe, while there is no zone */
     bool probed;
 };
 bool fw_thermal_read(struct fw_thermal *t, struct fw_reader *r, struct fw_wire_hardware *out);
-/* A reading in whole, tenth or thousandth degrees C as thousandths; FW_ABSENT outside 20 to 90. */
-int64_t fw_plausible_millicelsius(int64_t raw);
+/* What a reading of 20 to 90 degrees C is in: 1000 whole, 100 tenth, 1 thousandth degrees; else 0.
+ */
+int64_t fw_plausible_unit(int64_t raw);
 
 /* Battery: temperature, charge, charging. */
 struct fw_power {
@@ -153,7 +159,7 @@ struct fw_collectors {
     struct fw_health health[FW_COLLECTORS];
     unsigned slow_in_a_row;
     uint64_t pause_until_ns;
-    uint64_t given_up; /* samples cut short or not begun */
+    uint64_t given_up; /* by slow collectors, and looks not begun */
 };
 
 void fw_collectors_init(struct fw_collectors *c, const char *proc, const char *sys, int main_tid);

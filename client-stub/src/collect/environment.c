@@ -124,6 +124,11 @@ static void tracer(struct look *k)
     found(k, what);
 }
 
+static void traced(struct look *k)
+{
+    PROPERTY("fw.traced", "1");
+}
+
 static const char *hook_in(const char *text)
 {
     static const char *const words[] = {"frida", "xposed", "libsubstrate", "libriru", "zygisk"};
@@ -198,6 +203,11 @@ static void model_name(struct look *k)
     PROPERTY("ro.product.model", "sdk_gphone", "emulator", "android sdk built for");
 }
 
+static void simulator(struct look *k)
+{
+    PROPERTY("fw.simulator", "1");
+}
+
 /* Developers. */
 
 static void adb(struct look *k)
@@ -208,6 +218,20 @@ static void adb(struct look *k)
 static void usb(struct look *k)
 {
     PROPERTY("sys.usb.config", "adb");
+}
+
+/* Installed with a profile: neither from the App Store nor by TestFlight. */
+static void provision(struct look *k)
+{
+    char executable[MAX_PATH_BYTES], path[MAX_PATH_BYTES];
+
+    if (!k->s->property("fw.executable", executable, sizeof executable))
+        return;
+    executable[strrchr(executable, '/') ? strrchr(executable, '/') - executable : 0] = 0;
+    if ((size_t)snprintf(path, sizeof path, "%s%s/embedded.mobileprovision", k->s->root,
+                         executable) < sizeof path &&
+        access(path, F_OK) == 0)
+        found(k, "embedded.mobileprovision");
 }
 
 static const struct {
@@ -225,6 +249,8 @@ static const struct {
     {FW_EVIDENCE_ROOT, "jailbreak", IOS, jailbreak},
     {FW_EVIDENCE_DEBUGGER, "tracer", ANDROID | LINUX, tracer},
     {FW_EVIDENCE_DEBUGGER, "hook", ANDROID | LINUX, hook},
+    {FW_EVIDENCE_DEBUGGER, "traced", IOS, traced},
+    {FW_EVIDENCE_EMULATOR, "simulator", IOS, simulator},
     {FW_EVIDENCE_EMULATOR, "device_node", ANDROID, device_node},
     {FW_EVIDENCE_EMULATOR, "processor", ANDROID, processor},
     {FW_EVIDENCE_EMULATOR, "qemu", ANDROID, qemu},
@@ -232,6 +258,7 @@ static const struct {
     {FW_EVIDENCE_EMULATOR, "model", ANDROID, model_name},
     {FW_EVIDENCE_DEVELOPER, "adb", ANDROID, adb},
     {FW_EVIDENCE_DEVELOPER, "usb", ANDROID, usb},
+    {FW_EVIDENCE_DEVELOPER, "provision", IOS, provision},
 };
 
 static void ask_game(struct look *k)

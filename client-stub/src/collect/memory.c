@@ -14,7 +14,8 @@ static void set_field(const char *text, const char *name, int64_t *out)
         *out = value;
 }
 
-/* On a phone without smaps_rollup (before Linux 4.14) PSS stays absent; the rest is unharmed. */
+/* On a phone without smaps_rollup (before Linux 4.14) PSS stays absent; the rest is unharmed. What
+ * was given up was dear too. */
 static void read_pss(struct fw_memory *m, struct fw_reader *r, struct fw_wire_hardware *out)
 {
     char text[2048];
@@ -22,11 +23,10 @@ static void read_pss(struct fw_memory *m, struct fw_reader *r, struct fw_wire_ha
 
     if (m->no_pss || begin < m->next_pss_ns)
         return;
-    if (fw_read_file(r, r->proc, text, sizeof text, "self/smaps_rollup") < 0) {
+    if (fw_read_file(r, r->proc, text, sizeof text, "self/smaps_rollup") >= 0)
+        set_field(text, "Pss", &out->pss_kb);
+    else
         m->no_pss = !r->slow;
-        return;
-    }
-    set_field(text, "Pss", &out->pss_kb);
 
     uint64_t period = m->pss_period_ns ? m->pss_period_ns : FIRST_PSS_PERIOD_NS;
     if (fw_now_ns() - begin > DEAR_PSS_NS && period < LAST_PSS_PERIOD_NS)

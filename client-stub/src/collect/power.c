@@ -31,6 +31,14 @@ static bool find_supply(struct fw_power *p, struct fw_reader *r)
     return p->supply[0] || fw_reader_fail(r, "no battery");
 }
 
+/* Tenth degrees are the documented unit; what no battery reaches in them is in thousandths. */
+static int64_t battery_millicelsius(int64_t raw)
+{
+    if (raw >= -400 && raw <= 1000)
+        return raw * 100;
+    return raw >= -40000 && raw <= 100000 ? raw : FW_ABSENT;
+}
+
 bool fw_power_read(struct fw_power *p, struct fw_reader *r, struct fw_wire_hardware *out)
 {
     char status[32];
@@ -41,10 +49,8 @@ bool fw_power_read(struct fw_power *p, struct fw_reader *r, struct fw_wire_hardw
         return false;
     if (fw_read_number(r, r->sys, &value, SUPPLY "%s/temp", p->supply)) {
         any = true;
-        if (fw_plausible_millicelsius(value) != FW_ABSENT)
-            out->battery_millicelsius = fw_plausible_millicelsius(value);
-        else if (value > -400 && value < 1000) /* the documented unit: tenth degrees */
-            out->battery_millicelsius = value * 100;
+        if (battery_millicelsius(value) != FW_ABSENT)
+            out->battery_millicelsius = battery_millicelsius(value);
     }
     if (!r->slow && fw_read_number(r, r->sys, &value, SUPPLY "%s/capacity", p->supply) &&
         value >= 0 && value <= 100) {

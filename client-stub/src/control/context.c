@@ -185,6 +185,7 @@ static bool set_up_uploader(struct fw_context *fw, const fw_options *o)
     u->install = fw->install;
     u->network = o->network;
     u->network_user = o->user;
+    u->untold = fw_platform_network;
     u->session = fw->who.session;
     u->hook = &fw->hook;
     u->jank_ns = &fw->watchdog.jank_ns;
@@ -586,6 +587,8 @@ void fw_scene(fw_context *fw, const char *mode, const char *map, const fw_attrib
               size_t n_attributes)
 {
     struct fw_wire_attribute attribute[FW_MAX_ATTRIBUTES];
+    char key[FW_MAX_ATTRIBUTES][FW_KEY_BYTES + 4], clean_mode[FW_LABEL_BYTES + 4],
+        clean_map[FW_LABEL_BYTES + 4];
     unsigned char bytes[EVENT_BYTES];
     struct fw_event_scene scene;
     struct fw_buf out;
@@ -595,16 +598,20 @@ void fw_scene(fw_context *fw, const char *mode, const char *map, const fw_attrib
 
     if (!enter(fw))
         return;
-    for (size_t i = 0; i < n; i++)
-        attribute[i] = (struct fw_wire_attribute){attributes[i].key, attributes[i].value};
+    fw_scrub(mode, clean_mode, sizeof clean_mode);
+    fw_scrub(map, clean_map, sizeof clean_map);
+    for (size_t i = 0; i < n; i++) {
+        fw_scrub(attributes[i].key, key[i], sizeof key[i]);
+        attribute[i] = (struct fw_wire_attribute){key[i], attributes[i].value};
+    }
     memset(&scene, 0, sizeof scene);
-    fw_copy_text(scene.mode, sizeof scene.mode, mode);
-    fw_copy_text(scene.map, sizeof scene.map, map);
+    fw_copy_text(scene.mode, sizeof scene.mode, clean_mode);
+    fw_copy_text(scene.map, sizeof scene.map, clean_map);
     fw_buf_over(&out, bytes, sizeof bytes);
     fw_buf_add(&out, &scene, sizeof scene);
 
     uint64_t now = fw_now_ns();
-    if (fw_wire_scene(&out, (now - fw->who.start_ns) / 1000, mode, map, attribute, n))
+    if (fw_wire_scene(&out, (now - fw->who.start_ns) / 1000, clean_mode, clean_map, attribute, n))
         fw_events_push(&fw->events, FW_EVENT_SCENE, now, out.at, out.len);
     leave(fw);
 }
@@ -702,7 +709,8 @@ int fw_hud(fw_context *fw, fw_hud_figures *out)
 
         fw_ring_figures(&fw->hook.ring, &f);
         fw_board_read(&fw->recorder.board, &f);
-        f.gpu_time_us = gpu ? (int32_t)gpu : -1;
+        if (gpu)
+            f.gpu_time_us = (int32_t)gpu;
         leave(fw);
     }
     f.size = out->size < sizeof f ? out->size : sizeof f;

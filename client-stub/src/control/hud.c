@@ -11,6 +11,7 @@ void fw_board_init(struct fw_board *b)
     atomic_init(&b->total_cpu_permille, -1);
     atomic_init(&b->memory_kb, -1);
     atomic_init(&b->temperature_millicelsius, -1);
+    atomic_init(&b->gpu_time_us, -1);
     atomic_init(&b->janks, 0);
 }
 
@@ -30,6 +31,11 @@ void fw_board_hardware(struct fw_board *b, const struct fw_wire_hardware *h)
         h->skin_millicelsius != FW_ABSENT ? h->skin_millicelsius : h->battery_millicelsius);
 }
 
+void fw_board_gpu_time(struct fw_board *b, uint32_t gpu_us)
+{
+    put(&b->gpu_time_us, gpu_us ? gpu_us : FW_ABSENT);
+}
+
 void fw_board_jank(struct fw_board *b)
 {
     atomic_fetch_add_explicit(&b->janks, 1, memory_order_relaxed);
@@ -46,6 +52,7 @@ void fw_board_read(const struct fw_board *b, fw_hud_figures *out)
     out->total_cpu_permille = (int32_t)get(&b->total_cpu_permille);
     out->memory_kb = get(&b->memory_kb);
     out->temperature_millicelsius = (int32_t)get(&b->temperature_millicelsius);
+    out->gpu_time_us = (int32_t)get(&b->gpu_time_us);
     out->janks = get(&b->janks);
 }
 

@@ -429,9 +429,11 @@ static uint64_t look_period_ns(const struct fw_recorder *r)
 static void look(struct fw_recorder *r, uint64_t now, bool burst, bool record)
 {
     struct fw_wire_hardware h;
-    uint32_t gpu = atomic_load(&r->gpu_time_us);
+    uint32_t gpu;
     uint64_t began;
 
+    fw_board_gpu_time(&r->board, atomic_load(&r->gpu_time_us));
+    gpu = atomic_exchange(&r->gpu_time_us, 0); /* each is recorded once: later it is old */
     r->collectors.quiet = !burst && fw_hook_running_ns(r->hook, now, &began) < JANK_NS;
     if (!fw_collect(&r->collectors, now, !record, &h))
         return;

@@ -54,7 +54,7 @@ struct fw_recorder {
     int main_tid;
     struct fw_config base;
     const fw_options *options;    /* the game's callbacks */
-    _Atomic uint32_t gpu_time_us; /* of a recent frame, 0 unknown */
+    _Atomic uint32_t gpu_time_us; /* of a frame since the last look, 0 none */
     struct fw_board board;        /* what a display shows */
     size_t memory_bytes;          /* of the whole SDK */
     bool keep_crash;              /* told before the stop: what the crash file holds is true */

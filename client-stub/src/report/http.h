@@ -12,6 +12,7 @@
 #define FW_URL_BYTES 512
 #define FW_ETAG_BYTES 128
 #define FW_MAX_REQUEST_HEADERS 12
+#define FW_RETRY_AFTER_LAST_MS 3600000 /* a longer Retry-After counts as this */
 
 struct fw_transport {
     int (*exchange)(void *user, fw_http_request *request); /* as fw_options.transport */

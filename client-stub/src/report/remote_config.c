@@ -71,6 +71,7 @@ bool fw_remote_config_fetch(struct fw_remote_config *c, const struct fw_config *
     fw_http(server,
             &(struct fw_exchange){.method = "GET", .path = "/v1/config", .headers = headers},
             &answer);
+    c->retry_after_ms = answer.retry_after_ms;
     if (answer.status == 200 && !body.failed && take(c, base, body.at, body.len)) {
         memcpy(c->etag, answer.etag, sizeof c->etag);
         save(c, s, &body);

@@ -11,6 +11,7 @@
 struct fw_remote_config {
     char etag[FW_ETAG_BYTES];
     struct fw_config config; /* in force */
+    int64_t retry_after_ms;  /* asked for by the last answer; -1: nothing */
 };
 
 /* base: the game's own defaults. They also stay in force for the rates under a document of version

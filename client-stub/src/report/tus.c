@@ -10,7 +10,6 @@
 #define UPLOADS_PATH "/v1/uploads"
 #define BACKOFF_FIRST_MS 1000u
 #define BACKOFF_LAST_MS 1800000u /* a server that is gone for days is asked 48 times a day */
-#define RETRY_AFTER_LAST_MS 3600000
 #define MAX_RECREATIONS 3
 #define MAX_METADATA_BYTES 1024
 #define HEADER_BYTES 96
@@ -84,7 +83,9 @@ static enum fw_tus_result wait_asked(struct fw_tus *t, const struct fw_answer *a
     if (a->retry_after_ms < 0)
         return wait_backoff(t);
 
-    int64_t ms = a->retry_after_ms < RETRY_AFTER_LAST_MS ? a->retry_after_ms : RETRY_AFTER_LAST_MS;
+    int64_t ms =
+        a->retry_after_ms < FW_RETRY_AFTER_LAST_MS ? a->retry_after_ms : FW_RETRY_AFTER_LAST_MS;
+
     t->failures++;
     t->wait_ms = (uint32_t)ms + (uint32_t)(next_random(&t->random) % (uint64_t)(ms / 10 + 100));
     return FW_TUS_WAIT;

@@ -46,6 +46,11 @@ static uint64_t now_ns(const struct fw_uploader *u)
     return u->now_ns ? u->now_ns() : fw_now_ns();
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int64_t wall_ms(const struct fw_uploader *u)
 {
     return u->wall_ms ? u->wall_ms() : fw_wall_ms();
@@ -161,7 +166,7 @@ static bool next_file(struct fw_uploader *u, const struct fw_allowance *may)
 
 static fw_network network_now(const struct fw_uploader *u)
 {
-    return u->network ? u->network(u->network_user) : FW_NETWORK_WIFI;
+    return u->network ? u->network(u->network_user) : u->untold;
 }
 
 static int charging_now(const struct fw_uploader *u)
@@ -235,16 +240,19 @@ static void step(struct fw_uploader *u, bool metered)
     judge(u, result);
 }
 
+/* The configured period, and not before the server wants to be asked again. */
 static void fetch_config(struct fw_uploader *u)
 {
-    uint32_t period_s;
+    uint64_t wait_ms, asked_ms;
 
     if (fw_remote_config_fetch(&u->remote, &u->base, &u->server, u->store))
         u->on_config(u->on_config_user, &u->remote.config);
-    period_s = u->remote.config.config_period_s;
-    if (!u->remote.etag[0] && period_s > CONFIG_RETRY_S)
-        period_s = CONFIG_RETRY_S; /* never answered yet */
-    u->next_config_ns = now_ns(u) + period_s * 1000000000ull;
+    wait_ms = u->remote.config.config_period_s * 1000ull;
+    if (!u->remote.etag[0])
+        wait_ms = earlier(wait_ms, CONFIG_RETRY_S * 1000ull); /* never answered yet */
+    asked_ms = u->remote.retry_after_ms > 0 ? (uint64_t)u->remote.retry_after_ms : 0;
+    asked_ms = earlier(asked_ms, FW_RETRY_AFTER_LAST_MS);
+    u->next_config_ns = now_ns(u) + (wait_ms > asked_ms ? wait_ms : asked_ms) * 1000000ull;
 }
 
 /* Erasure: the store keeps the install ids that the server is to forget, one a line. */
@@ -278,11 +286,6 @@ static void erase(struct fw_uploader *u, const char *id)
     u->next_erase_ns = now_ns(u) + wait;
     fw_log_say(u->log, FW_LOG_WARN, "the server has not taken the request to delete (%d)",
                a.status);
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* 0: go on; else the game is played and deserves a rest until then. */

@@ -27,8 +27,9 @@ struct fw_uploader {
     const struct fw_log *log;
     const char *install;
     struct fw_config base;
-    fw_network (*network)(void *user); /* NULL: Wi-Fi */
+    fw_network (*network)(void *user); /* NULL: `untold` */
     void *network_user;
+    fw_network untold; /* fw_platform_network */
     /* called on the uploader's thread when a new configuration is in force */
     void (*on_config)(void *user, const struct fw_config *config);
     void *on_config_user;

@@ -93,6 +93,7 @@ bool FFramewatchModule::Start(const FFramewatchSettings& S)
 
     if (Fw)
         return true;
+    Given = S;
     fw_options_init(&O);
     O.server_url = Url.Get();
     O.api_key = Key.Get();
@@ -107,9 +108,14 @@ bool FFramewatchModule::Start(const FFramewatchSettings& S)
     O.transport = Exchange;
     O.network = KindOfNetwork;
     O.log = Say;
+    O.user = this;
+    O.host_values = TellHostValues;
+    if (S.Environment)
+        O.environment = TellEnvironment;
     Fw = fw_start(&O);
     if (!Fw)
         return false;
+    Temperature = FCoreDelegates::OnTemperatureChange.AddRaw(this, &FFramewatchModule::OnTemperature);
     EndFrame = FCoreDelegates::OnEndFrame.AddRaw(this, &FFramewatchModule::OnEndFrame);
     Background = FCoreDelegates::ApplicationWillEnterBackgroundDelegate.AddLambda([this] { fw_background(Fw); });
     Foreground = FCoreDelegates::ApplicationHasEnteredForegroundDelegate.AddLambda([this] { fw_foreground(Fw); });
@@ -124,8 +130,42 @@ void FFramewatchModule::OnEndFrame()
         fw_gpu_time(Fw, static_cast<uint32>(FPlatformTime::ToMilliseconds(Cycles) * 1000.0f));
 }
 
+// Android tells its own status in these words, iOS its thermalState; both as docs/engines.md maps them.
+void FFramewatchModule::OnTemperature(FCoreDelegates::ETemperatureSeverity Severity)
+{
+    switch (Severity)
+    {
+    case FCoreDelegates::ETemperatureSeverity::Good: ThermalStatus = 0; break;
+    case FCoreDelegates::ETemperatureSeverity::Bad: ThermalStatus = PLATFORM_IOS ? 1 : 2; break;
+    case FCoreDelegates::ETemperatureSeverity::Serious: ThermalStatus = 3; break;
+    case FCoreDelegates::ETemperatureSeverity::Critical: ThermalStatus = PLATFORM_IOS ? 4 : 5; break;
+    default: ThermalStatus = -1;
+    }
+}
+
+void FFramewatchModule::TellHostValues(void* Module, fw_host_values* Values)
+{
+    const FFramewatchModule* Self = static_cast<const FFramewatchModule*>(Module);
+    const int32 Percent = FPlatformMisc::GetBatteryLevel();
+
+    if (Percent >= 0)
+    {
+        Values->battery_permille = Percent * 10;
+        Values->charging = !FPlatformMisc::IsRunningOnBattery();
+    }
+    Values->thermal_status = Self->ThermalStatus;
+    if (Self->Given.HostValues)
+        Self->Given.HostValues(*Values);
+}
+
+size_t FFramewatchModule::TellEnvironment(void* Module, fw_evidence* Rows, size_t Max)
+{
+    return static_cast<const FFramewatchModule*>(Module)->Given.Environment(Rows, Max);
+}
+
 void FFramewatchModule::Stop()
 {
+    FCoreDelegates::OnTemperatureChange.Remove(Temperature);
     FCoreDelegates::OnEndFrame.Remove(EndFrame);
     FCoreDelegates::ApplicationWillEnterBackgroundDelegate.Remove(Background);
     FCoreDelegates::ApplicationHasEnteredForegroundDelegate.Remove(Foreground);

@@ -2,9 +2,15 @@
 #pragma once
 
 #include "CoreMinimal.h"
+#include "Misc/CoreDelegates.h"
 #include "Modules/ModuleManager.h"
+#include "Templates/Function.h"
+
+#include <atomic>
 
 struct fw_context;
+struct fw_evidence;
+struct fw_host_values;
 
 struct FFramewatchSettings
 {
@@ -12,6 +18,11 @@ struct FFramewatchSettings
     uint64 VersionCode = 0;
     uint32 TargetIntervalUs = 0;
     bool bWaitForConsent = false;
+
+    // As in framewatch.h, both optional, both called on the SDK's threads. HostValues finds battery, charging and
+    // thermal status filled in, as far as the engine knows them.
+    TFunction<void(fw_host_values&)> HostValues;
+    TFunction<size_t(fw_evidence*, size_t)> Environment;
 };
 
 // All on the game thread.
@@ -36,7 +47,12 @@ public:
 
 private:
     void OnEndFrame();
+    void OnTemperature(FCoreDelegates::ETemperatureSeverity Severity);
+    static void TellHostValues(void* Module, fw_host_values* Values);
+    static size_t TellEnvironment(void* Module, fw_evidence* Rows, size_t Max);
 
     fw_context* Fw = nullptr;
-    FDelegateHandle EndFrame, Background, Foreground, LowMemory;
+    FFramewatchSettings Given;
+    std::atomic<int32> ThermalStatus{-1};
+    FDelegateHandle EndFrame, Background, Foreground, LowMemory, Temperature;
 };
