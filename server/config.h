@@ -38,8 +38,9 @@
          "Address and port; port 0 takes any free one. A socket passed "                           \
          "by systemd (LISTEN_FDS) is used instead.")                                               \
     TEXT(public_url, "",                                                                           \
-         "How clients reach the server, \"https://frames.example.org\": begins "                   \
-         "Location headers. Empty: http:// and the Host header.")                                  \
+         "How people and clients reach the server, \"https://frames.example.org\", the same for "  \
+         "servers and workers: begins Location headers and the links in alerts, reports and "      \
+         "tickets. Empty: no links, and Locations begin with http:// and the Host header.")        \
     INT(http_threads, 2, 1, 64, "Threads that read and write connections.")                        \
     INT(connections, 4096, 16, 1000000,                                                            \
         "Connections at most, each of which takes 64 KB; more wait to be accepted.")               \

@@ -300,7 +300,7 @@ static bool start_http(struct service *s, struct err *err)
     return s->http != NULL;
 }
 
-/* It begins Location headers, before "/v1/uploads/…". */
+/* It begins Location headers, before "/v1/uploads/…", and the links that workers tell. */
 static bool check_public_url(const char *url, struct err *err)
 {
     size_t n = strlen(url);
@@ -322,7 +322,7 @@ static bool start(struct service *s, struct err *err)
 
     if (serves(c) && !c->secret_file[0])
         return err_field(err, ERR_INVALID, "secret_file", "a server needs --secret-file");
-    if (serves(c) && !check_public_url(c->public_url, err))
+    if (!check_public_url(c->public_url, err))
         return false;
     if (c->secret_file[0] && !secret_load(c->secret_file, &s->secret, err))
         return false;

@@ -72,7 +72,7 @@ static void frames(const struct term *t, const json_t *why)
     }
 }
 
-/* "Phone 1", "1.4.0 (140)", "battle/frost" */
+/* "Phone 1", "1.4.0 140 ios", "battle/frost": 32 characters */
 static void part_name(const struct term *t, const json_t *part, const char *name)
 {
     const json_t *v = json_object_get(part, name);
@@ -82,10 +82,8 @@ static void part_name(const struct term *t, const json_t *part, const char *name
     } else if (has(v, "model")) {
         term_cell(t, client_field(v, "model"), 32);
     } else {
-        unsigned used = term_text(t, client_field(v, "version_name"), 20);
-
-        term_spaces(t, used < 20 ? 20 - used : 0);
-        fprintf(t->out, " %-11lld", number(v, "version_code"));
+        term_cell(t, client_field(v, "version_name"), 14);
+        fprintf(t->out, " %-9lld %-7s", number(v, "version_code"), client_field(v, "platform"));
     }
 }
 
@@ -185,7 +183,7 @@ void family_paths_print(const json_t *paths)
     json_t *p;
     size_t i;
 
-    fprintf(t.out, "%lld windows before janks, %lld of sessions without\n",
+    fprintf(t.out, "a sample: %lld windows before janks, %lld of sessions without\n",
             number(paths, "windows"), number(paths, "clean_windows"));
     fprintf(t.out, "%7s %8s %7s %7s  %s\n", "LIFT", "SUPPORT", "HERE %", "ELSE %", "STEPS");
     json_array_foreach(json_object_get(paths, "paths"), i, p)
@@ -205,15 +203,16 @@ void family_verdicts_print(const json_t *list)
     json_t *pair;
     size_t i;
 
-    fprintf(t.out, "%-20s %-20s %-16s %7s %15s %5s\n", "BUILD", "AGAINST", "VERDICT", "RATIO",
-            "99 % INTERVAL", "LOOK");
+    fprintf(t.out, "%-8s %-16s %-16s %-16s %7s %15s %5s\n", "PLATFORM", "BUILD", "AGAINST",
+            "VERDICT", "RATIO", "99.5 % INTERVAL", "LOOK");
     json_array_foreach(json_object_get(list, "items"), i, pair)
     {
         const json_t *look = json_array_get(json_object_get(pair, "looks"), 0);
 
-        term_cell(&t, client_field(json_object_get(pair, "build"), "version_name"), 20);
+        fprintf(t.out, "%-8s ", client_field(json_object_get(pair, "build"), "platform"));
+        term_cell(&t, client_field(json_object_get(pair, "build"), "version_name"), 16);
         fputc(' ', t.out);
-        term_cell(&t, client_field(json_object_get(pair, "baseline"), "version_name"), 20);
+        term_cell(&t, client_field(json_object_get(pair, "baseline"), "version_name"), 16);
         fprintf(t.out, " %-16s %7.3f %7.3f %7.3f %5lld\n", client_field(pair, "verdict"),
                 real(look, "ratio"), real(look, "low"), real(look, "high"), number(look, "look"));
     }

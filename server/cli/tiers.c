@@ -11,6 +11,19 @@
 
 #define LINES_AT_ONCE 1000
 
+/* The slowest tier ends nowhere. */
+static void put_bounds(const json_t *tier)
+{
+    const json_t *from = json_object_get(tier, "from_ms"), *to = json_object_get(tier, "to_ms");
+
+    if (json_is_number(to))
+        printf("P90 up to %8.2f ms", json_number_value(to));
+    else if (json_is_number(from))
+        printf("P90 above %8.2f ms", json_number_value(from));
+    else
+        printf("%-21s", "any P90");
+}
+
 static int tiers_list(int argc, char **argv)
 {
     struct client_options client = {NULL, NULL};
@@ -30,12 +43,12 @@ static int tiers_list(int argc, char **argv)
     if (!json_array_size(json_object_get(out, "tiers")))
         puts("No tiers yet: too few device models have sessions.");
     json_array_foreach(json_object_get(out, "tiers"), i, tier)
-        printf("%lld  %-7s P90 up to %8.2f ms  %6lld models  %10lld sessions\n",
-               (long long)number(tier, "tier"), string(tier, "name"),
-               json_is_number(json_object_get(tier, "to_ms"))
-                   ? json_number_value(json_object_get(tier, "to_ms"))
-                   : HUGE_VAL,
-               (long long)number(tier, "models"), (long long)number(tier, "sessions"));
+    {
+        printf("%lld  %-7s ", (long long)number(tier, "tier"), string(tier, "name"));
+        put_bounds(tier);
+        printf("  %6lld models  %10lld sessions\n", (long long)number(tier, "models"),
+               (long long)number(tier, "sessions"));
+    }
     printf("untiered models: %lld\n", (long long)number(out, "untiered"));
     json_decref(out);
     return CLI_OK;

@@ -13,7 +13,8 @@ git clone -q "$root" "$work/framewatch"
 cd "$work/framewatch"
 project=framewatch-e2e
 FW_PORT=$(free_port)
-export FW_PORT
+FW_PUBLIC_URL=http://server:7070 # as the tool's container knows it
+export FW_PORT FW_PUBLIC_URL
 compose() { podman-compose -p "$project" "$@"; }
 cleanup() {
     compose down -v -t 10 >/dev/null 2>&1 || true
@@ -91,6 +92,10 @@ network=$(podman inspect -f '{{range $k, $v := .NetworkSettings.Networks}}{{$k}}
 check 'nothing runs as root' bash -c "[ \"\$(podman exec '$(container server)' id -u)\" != 0 ]"
 check 'the image checks its own health' podman exec "$(container server)" framewatchd healthcheck
 check 'the worker is healthy' podman exec "$(container worker)" framewatchd healthcheck
+for service in server worker; do
+    check "$service knows the address for links" podman exec "$(container "$service")" \
+        sh -c "[ \"\$FW_PUBLIC_URL\" = '$FW_PUBLIC_URL' ]"
+done
 check 'an app is made' tool '' app create e2e
 ingest_key=$(tool '' key create --app e2e --role ingest 2>/dev/null | tail -n 1)
 read_key=$(tool '' key create --app e2e --role read 2>/dev/null | tail -n 1)

@@ -1055,8 +1055,21 @@ static void the_tool_shows_explains_exports_and_changes(void **state)
     prints(api, args, "Phone 1", 0);
     snprintf(args, sizeof args, "families paths %s", a);
     prints(api, args, "open_shop > start_match", 0);
+    prints(api, args, "a sample: ", 0);
     snprintf(args, sizeof args, "families verdicts %s --json", a);
     prints(api, args, "\"items\": []", 0);
+    pg_sql(
+        api->conninfo,
+        "INSERT INTO verdict (app_id, family, build_id, baseline_id, look, label, low, phi,"
+        " expected, events_old, events_new, exposure_old_us, exposure_new_us)"
+        " SELECT app_id, decode('%s', 'hex'), build_id, build_id, 1, 'improved', 0, 1, 20, 20, 9,"
+        " 1, 1 FROM build",
+        a);
+    snprintf(args, sizeof args, "families verdicts %s", a);
+    prints(api, args, "99.5 % INTERVAL", 0);
+    prints(api, args, "\nandroid  1.0.0            1.0.0            improved", 0);
+    snprintf(args, sizeof args, "families show %s", a);
+    prints(api, args, "\n1.0.0          100       android ", 0);
     prints(api, "families flame", "World.enter;", 0);
     snprintf(args, sizeof args, "families merge %s %s --note same", b, a);
     prints(api, args, "\"kind\": \"merge\"", 0);

@@ -153,6 +153,96 @@ static void a_migration_that_fails_leaves_nothing_behind(void **state)
     must_migrate();
 }
 
+/* Rows that are there already --------------------------------------------------------------------
+ */
+
+static void apply(int from, const char *until)
+{
+    for (int i = from; i < MIGRATION_COUNT && strncmp(migration_name[i], until, 3) != 0; i++)
+        pg_sql(conninfo, "%s", migration_text[i]);
+}
+
+static void apply_one(const char *number)
+{
+    for (int i = 0; i < MIGRATION_COUNT; i++)
+        if (strncmp(migration_name[i], number, 3) == 0)
+            pg_sql(conninfo, "%s", migration_text[i]);
+}
+
+static void expect_rows(const char *query, const char *rows)
+{
+    char *found = pg_rows(conninfo, "%s", query);
+
+    assert_string_equal(found, rows);
+    free(found);
+}
+
+/* Families 1 to 3 as the last version left them. Builds: 1 android 214, 2 ios 214, 3 android 215, 4
+ * ios 215, 5 linux 3. */
+static void fill_tickets(void)
+{
+    pg_sql(conninfo,
+           "INSERT INTO app (name) VALUES ('game');"
+           "INSERT INTO build (app_id, platform, version_name, version_code) VALUES"
+           " (1, 'android', '2.14', 214), (1, 'ios', '2.14', 214), (1, 'android', '2.15', 215),"
+           " (1, 'ios', '2.15', 215), (1, 'linux', '1', 3);"
+           "INSERT INTO family_count (app_id, build_id, dim, value, family, events, jank_us,"
+           " n_sessions, n_installs, sessions, installs)"
+           " SELECT 1, b, 'all', '', decode(repeat(f, 16), 'hex'), 1, 1, 1, 1, '', ''"
+           " FROM (VALUES (1, '00'), (2, '00'), (3, '00'), (4, '00'), (5, '00'), (1, '01'),"
+           " (2, '01'), (3, '01'), (1, '02'), (2, '02')) AS v (b, f);"
+           "INSERT INTO family_ticket (app_id, family, episode, resolved_build, resolved_how,"
+           " came_back_in) VALUES"
+           " (1, decode(repeat('01', 16), 'hex'), 0, 2, 'closed', NULL),"
+           " (1, decode(repeat('02', 16), 'hex'), 0, 1, 'fixed', NULL),"
+           " (1, decode(repeat('03', 16), 'hex'), 2, NULL, '', 2)");
+}
+
+/* Family 1: when it was closed no build above 2 had it, so android 215 came later. */
+static void filed_families_are_gone_on_each_platform_after_027(void **state)
+{
+    (void)state;
+    apply(0, "027");
+    fill_tickets();
+    apply_one("027");
+    expect_rows("SELECT get_byte(family, 0), platform, resolved_build, resolved_how, came_back_in,"
+                " back_episode FROM family_ticket_platform ORDER BY 1, 2",
+                "1|android|1|closed|NULL|0\n"
+                "1|ios|2|closed|NULL|0\n"
+                "1|linux|5|closed|NULL|0\n"
+                "2|android|1|fixed|NULL|0\n"
+                "3|ios|NULL||2|2\n");
+    expect_rows("SELECT get_byte(family, 0), episode, closed FROM family_ticket ORDER BY 1",
+                "1|0|t\n2|0|f\n3|2|f\n");
+}
+
+/* Both platforms' builds read "2.15 (215) against 2.14 (214)"; ios was the one that was told. */
+static void comments_of_verdicts_are_not_said_again_after_027(void **state)
+{
+    (void)state;
+    apply(0, "027");
+    fill_tickets();
+    pg_sql(
+        conninfo,
+        "INSERT INTO verdict (app_id, family, build_id, baseline_id, look, label, low, phi,"
+        " expected, events_old, events_new, exposure_old_us, exposure_new_us)"
+        " SELECT 1, decode(repeat('02', 16), 'hex'), b, b - 2, 1, 'improved', 0, 1, 1, 1, 1, 1, 1"
+        " FROM generate_series(3, 4) AS b;"
+        "INSERT INTO channel (app_id, name, kind, takes, rate_per_min)"
+        " VALUES (1, 't', 'ticket_webhook', 'ticket', 60);"
+        "INSERT INTO ticket (app_id, channel_id, key, marker, wanted, wanted_hash)"
+        " VALUES (1, 1, repeat('02', 16), 'm', '{}', '');"
+        "INSERT INTO ticket_comment (ticket_id, comment_id, body, said_at)"
+        " SELECT 1, 'verdict ' || left(encode(sha256('2.15 (215) against 2.14 (214)'), 'hex'), 16)"
+        " || ': improved', 'text', now();"
+        "INSERT INTO ticket_comment (ticket_id, comment_id, body) VALUES (1, 'episode 1', 'text')");
+    apply_one("027");
+    expect_rows("SELECT comment_id FROM ticket_comment WHERE said_at IS NOT NULL"
+                " AND comment_id NOT LIKE 'verdict ________________: %'",
+                "verdict ios 4 against 2: improved\n");
+    assert_int_equal(pg_i64(conninfo, "SELECT count(*) FROM ticket_comment"), 3);
+}
+
 struct migrator {
     unsigned applied;
     bool ok;
@@ -201,6 +291,8 @@ int main(void)
         TEST(a_newer_schema_is_refused),
         TEST(an_altered_migration_is_refused),
         TEST(a_migration_that_fails_leaves_nothing_behind),
+        TEST(filed_families_are_gone_on_each_platform_after_027),
+        TEST(comments_of_verdicts_are_not_said_again_after_027),
         TEST(several_processes_may_migrate_at_once),
     };
 

@@ -392,6 +392,32 @@ static void a_reopening_whose_answer_was_lost_is_not_repeated_after_a_person_clo
     expect_state(f, "closed");
 }
 
+/* Its comment is not said yet; but who asks whether a person closed it again must not hear yes. */
+static void a_reopened_ticket_is_open_though_its_comment_failed(void **state)
+{
+    struct notify_fixture *f = *state;
+    struct ticket_want w = want("body");
+
+    notify_tracker(f, "github");
+    notify_want(f, &w);
+    notify_settle(f);
+    edit(f, &trackers[1], trackers[1].closed);
+    w.body = "other numbers";
+    notify_want(f, &w);
+    notify_settle(f);
+    expect_state(f, "closed");
+    services_post(&f->services, "/_/fault",
+                  "{\"match\":\"POST .*/comments$\",\"mode\":\"status\",\"status\":502}");
+    w.episode = 1;
+    w.comment_id = "episode 1";
+    w.comment = "Back.";
+    notify_want(f, &w);
+    notify_send(f);
+    assert_int_equal(comments(f, "github"), 0);
+    assert_int_equal(pg_i64(f->conninfo, "SELECT filed_episode FROM ticket"), 1);
+    expect_state(f, "open");
+}
+
 /* People ----------------------------------------------------------------------------------------
  */
 
@@ -696,6 +722,7 @@ int main(void)
         T(a_tracker_that_hangs_after_it_filed_gets_no_second_ticket),
         T(a_comment_whose_answer_was_lost_is_said_once),
         T(a_reopening_whose_answer_was_lost_is_not_repeated_after_a_person_closed),
+        T(a_reopened_ticket_is_open_though_its_comment_failed),
         T(a_deleted_ticket_is_filed_anew_only_when_the_family_comes_back),
         T(what_people_wrote_below_the_line_stays),
         T(the_state_is_read_back_without_anything_being_wanted),

@@ -113,6 +113,26 @@ export default {
         await done();
     },
 
+    async 'a verdict shows the last of its looks, each platform its own'() {
+        const family = (await api('/v1/families?limit=1')).items[0];
+        const build = (id, platform, version_name) => ({ id, platform, version_name, version_code: 200 + id, registered: true });
+        const look = (n, label, ratio) => ({ look: n, label, ratio, low: 0.4, high: 1.6, phi: 1, expected: 20 * 2 ** (n - 1), events_old: 40, events_new: n * 10, foreground_old_ms: 3.6e6, foreground_new_ms: 3.6e6, judged_at: '2026-01-01T00:00:00Z' });
+        const verdict = (platform, id, label, looks) => ({ build: build(id + 1, platform, '2.15.0'), baseline: build(id, platform, '2.14.0'), verdict: label, final: false, looks });
+        const items = [verdict('ios', 3, 'too_little_data', [look(1, 'too_little_data', 0.91)]), verdict('android', 1, 'not_fixed', [look(2, 'not_fixed', 1.11), look(1, 'too_little_data', 0.77)])];
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.route('**/verdicts', (route) => route.fulfill({ json: { items, next: null } }));
+        await page.goto(`${base}/janks/${family.id}`);
+        await settled(page);
+        const card = (title) => page.locator('section.card').filter({ has: page.getByRole('heading', { name: title }) });
+        const text = await card('Verdicts').innerText();
+        assert.match(text, /not fixed\s+2\.15\.0 \(202, android\) against 2\.14\.0 \(201, android\)\s+rate 1\.11 × the old one \(99\.5 % interval 0\.4\d* – 1\.6\d*\)/);
+        assert.match(text, /too little data\s+2\.15\.0 \(204, ios\)[^]*rate 0\.91/);
+        assert.doesNotMatch(text, /0\.77/);
+        assert.match(await card('What players did before').innerText(), /a sample: \d+ windows before [\d,]+ events/);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
     async 'the flame graph turns around a function and is a list as well'() {
         const family = (await api('/v1/families?limit=1')).items[0];
         const { page, complaints, done } = await open({ role: 'read' });

@@ -113,20 +113,30 @@ static void put_stack(const struct grouped *g, struct buf *out)
     buf_byte(out, '\n');
 }
 
-void ticket_verdict(const struct ticket_family *f, struct buf *out)
+static const char *label_text(const char *label)
 {
-    buf_printf(out, "Verdict of %s: **%s**. ", f->verdict_of,
-               strcmp(f->verdict, "too_little_data") == 0 ? "too little data"
-               : strcmp(f->verdict, "not_fixed") == 0     ? "not fixed"
-                                                          : f->verdict);
-    buf_printf(out,
-               "Rate ratio %s (99 %% interval %s to %s); %lld events where %s were expected.\n",
-               f->ratio, f->low, f->high, (long long)f->events_new, f->expected);
+    if (strcmp(label, "too_little_data") == 0)
+        return "too little data";
+    return strcmp(label, "not_fixed") == 0 ? "not fixed" : label;
 }
 
-void ticket_body(const struct ticket_family *f, const struct ticket_part *parts, size_t n,
-                 const struct grouped *stack, struct buf *out)
+void ticket_verdict(const struct ticket_verdict *v, struct buf *out)
 {
+    buf_printf(out, "Verdict on %s, ", v->platform);
+    notify_put_code(out, v->build);
+    buf_text(out, " against ");
+    notify_put_code(out, v->baseline);
+    buf_printf(out,
+               ": **%s**. Rate ratio %s (99.5 %% interval %s to %s); %lld events where %s were "
+               "expected.\n",
+               label_text(v->label), v->ratio, v->low, v->high, (long long)v->events_new,
+               v->expected);
+}
+
+void ticket_body(const struct ticket_facts *facts, struct buf *out)
+{
+    const struct ticket_family *f = facts->family;
+
     notify_put_code(out, f->title);
     buf_text(out, "\n\n");
     if (*f->owner) {
@@ -135,10 +145,10 @@ void ticket_body(const struct ticket_family *f, const struct ticket_part *parts,
         buf_text(out, "\n\n");
     }
     put_counts(f, out);
-    if (f->verdict) {
-        ticket_verdict(f, out);
+    for (size_t i = 0; i < facts->n_verdicts; i++) {
+        ticket_verdict(&facts->verdicts[i], out);
         buf_byte(out, '\n');
     }
-    put_stack(stack, out);
-    put_breakdown(parts, n, out);
+    put_stack(facts->stack, out);
+    put_breakdown(facts->parts, facts->n_parts, out);
 }

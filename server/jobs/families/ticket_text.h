@@ -14,8 +14,13 @@ struct ticket_family {
     int64_t stacks;
     const char *first_day, *last_day;
     int64_t events, jank_ms, sessions, installs, of_sessions, episode;
-    const char *came_back_in;         /* NULL: never */
-    const char *verdict, *verdict_of; /* NULL: none yet; "2.15.0 (215) against 2.14.0 (214)" */
+    const char *came_back_in; /* "2.15.0 (215) android, 2.15.0 (215) ios"; NULL: in episode 0 */
+};
+
+struct ticket_verdict { /* of the platform's newest build that was judged */
+    const char *platform;
+    int64_t build_id, baseline_id;
+    const char *label, *build, *baseline; /* "2.15.0 (215)" */
     const char *ratio, *low, *high;
     int64_t events_new;
     const char *expected;
@@ -27,7 +32,14 @@ struct ticket_part { /* a value of a dimension */
     const char *about_json; /* of a build or device, else NULL */
 };
 
-/* parts: by dimension, largest first; stack: of the family's largest stack. */
-void ticket_body(const struct ticket_family *f, const struct ticket_part *parts, size_t n,
-                 const struct grouped *stack, struct buf *out);
-void ticket_verdict(const struct ticket_family *f, struct buf *out);
+struct ticket_facts {
+    const struct ticket_family *family;
+    const struct ticket_verdict *verdicts; /* one a platform */
+    size_t n_verdicts;
+    const struct ticket_part *parts; /* by dimension, largest first */
+    size_t n_parts;
+    const struct grouped *stack; /* the family's largest */
+};
+
+void ticket_body(const struct ticket_facts *facts, struct buf *out);
+void ticket_verdict(const struct ticket_verdict *v, struct buf *out);

@@ -1,7 +1,8 @@
 /* 'tickets': the families that most sessions show are wanted in the bug tracker, with counts as
- * they are now; a family that comes back in a later build is wanted open again. The ticket of a
- * family that was merged into another says so, and where its counts are; if that one has no ticket,
- * it goes on as its ticket. On schedule. What reaches the tracker is notify's. */
+ * they are now and the verdict of each platform; a family that comes back in a later build of a
+ * platform is wanted open again. The ticket of a family that was merged into another says so, and
+ * where its counts are; if that one has no ticket, it goes on as its ticket. On schedule. What
+ * reaches the tracker is notify's. */
 #include "base/digest.h"
 #include "server/jobs/families/family_stack.h"
 #include "server/jobs/families/ticket_text.h"
@@ -23,12 +24,19 @@ static const struct db_col family_cols[] = {
     DB_COL(ticket_family, events),       DB_COL(ticket_family, jank_ms),
     DB_COL(ticket_family, sessions),     DB_COL(ticket_family, installs),
     DB_COL(ticket_family, of_sessions),  DB_COL(ticket_family, episode),
-    DB_COL(ticket_family, came_back_in), DB_COL(ticket_family, verdict),
-    DB_COL(ticket_family, verdict_of),   DB_COL(ticket_family, ratio),
-    DB_COL(ticket_family, low),          DB_COL(ticket_family, high),
-    DB_COL(ticket_family, events_new),   DB_COL(ticket_family, expected),
+    DB_COL(ticket_family, came_back_in),
 };
 static const struct db_map family_map = DB_MAP(ticket_family, family_cols);
+
+static const struct db_col verdict_cols[] = {
+    DB_COL(ticket_verdict, platform),    DB_COL(ticket_verdict, build_id),
+    DB_COL(ticket_verdict, baseline_id), DB_COL(ticket_verdict, label),
+    DB_COL(ticket_verdict, build),       DB_COL(ticket_verdict, baseline),
+    DB_COL(ticket_verdict, ratio),       DB_COL(ticket_verdict, low),
+    DB_COL(ticket_verdict, high),        DB_COL(ticket_verdict, events_new),
+    DB_COL(ticket_verdict, expected),
+};
+static const struct db_map verdict_map = DB_MAP(ticket_verdict, verdict_cols);
 
 static const struct db_col part_cols[] = {
     DB_COL(ticket_part, dim),         DB_COL(ticket_part, value),
@@ -70,30 +78,39 @@ static const char *take(struct job_run *run, struct buf *text)
     return copy;
 }
 
-static const char *body_of(struct job_run *run, const struct grouping *g,
-                           const struct ticket_family *f, struct err *err)
+static bool read_facts(struct job_run *run, const struct grouping *g, struct ticket_facts *out,
+                       struct err *err)
 {
+    struct bytes id = out->family->family;
     struct grouped *stack = arena_alloc(run->work, sizeof *stack);
-    struct db_rows parts;
-    struct buf text;
-    const char *body;
+    struct db_rows parts, verdicts;
 
-    if (!stack) {
-        out_of_memory(err);
-        return NULL;
-    }
-    if (!read_stack(run, g, f->family, stack, err) ||
-        !db_all(run->db, Q_FAMILY_BREAKDOWN,
-                DB_ARGS(db_i64(run->job.app_id), db_bytes(f->family.at, f->family.len), db_i64(0),
-                        db_i64(VALUES)),
-                &part_map, run->work, &parts, err))
-        return NULL;
+    if (!stack)
+        return out_of_memory(err);
+    if (!read_stack(run, g, id, stack, err) ||
+        !db_all(
+            run->db, Q_FAMILY_BREAKDOWN,
+            DB_ARGS(db_i64(run->job.app_id), db_bytes(id.at, id.len), db_i64(0), db_i64(VALUES)),
+            &part_map, run->work, &parts, err) ||
+        !db_all(run->db, Q_FAMILY_TICKET_VERDICTS,
+                DB_ARGS(db_i64(run->job.app_id), db_bytes(id.at, id.len)), &verdict_map, run->work,
+                &verdicts, err))
+        return false;
+    out->stack = stack;
+    out->parts = parts.at;
+    out->n_parts = parts.n;
+    out->verdicts = verdicts.at;
+    out->n_verdicts = verdicts.n;
+    return true;
+}
+
+static const char *body_of(struct job_run *run, const struct ticket_facts *facts)
+{
+    struct buf text;
+
     buf_init(&text, TICKET_BODY_MAX);
-    ticket_body(f, parts.at, parts.n, stack, &text);
-    body = take(run, &text);
-    if (!body)
-        out_of_memory(err);
-    return body;
+    ticket_body(facts, &text);
+    return take(run, &text);
 }
 
 /* Says it once for each id. */
@@ -121,21 +138,38 @@ static bool want_return(struct job_run *run, struct ticket_want *w, const struct
     return comment ? want(run, w, id, comment, err) : out_of_memory(err);
 }
 
-static bool want_verdict(struct job_run *run, struct ticket_want *w, const struct ticket_family *f,
+/* The id says the platform and the pair, so each one's verdict is told once. */
+static bool want_verdict(struct job_run *run, struct ticket_want *w, const struct ticket_verdict *v,
                          struct err *err)
 {
-    char id[128], hex[17];
-    unsigned char sum[SHA256_BYTES];
+    char id[TICKET_KEY_MAX + 1];
     struct buf text;
     const char *comment;
 
-    sha256(f->verdict_of, strlen(f->verdict_of), sum); /* names of builds may be long */
-    to_hex(sum, 8, hex);
-    snprintf(id, sizeof id, "verdict %s: %s", hex, f->verdict);
+    snprintf(id, sizeof id, "verdict %s %lld against %lld: %s", v->platform, (long long)v->build_id,
+             (long long)v->baseline_id, v->label);
     buf_init(&text, COMMENT_CAP);
-    ticket_verdict(f, &text);
+    ticket_verdict(v, &text);
     comment = take(run, &text);
     return comment ? want(run, w, id, comment, err) : out_of_memory(err);
+}
+
+/* The ticket as it is now, with a comment for each thing that is to be told. */
+static bool want_all(struct job_run *run, struct ticket_want *w, const struct ticket_facts *facts,
+                     struct err *err)
+{
+    bool told = facts->family->came_back_in != NULL;
+
+    if (told && !want_return(run, w, facts->family, err))
+        return false;
+    for (size_t i = 0; i < facts->n_verdicts; i++) {
+        if (strcmp(facts->verdicts[i].label, "too_little_data") == 0)
+            continue;
+        if (!want_verdict(run, w, &facts->verdicts[i], err))
+            return false;
+        told = true;
+    }
+    return told || want(run, w, NULL, NULL, err);
 }
 
 /* The family's page; "" where the server has no address of its own. */
@@ -153,6 +187,7 @@ static bool file(struct job_run *run, const struct grouping *g, const struct tic
                  struct err *err)
 {
     const char *label[] = {f->kind ? "crash" : "jank"};
+    struct ticket_facts facts = {.family = f};
     char key[33], title[240], url[1024] = "";
     struct ticket_want w = {.key = key,
                             .title = title,
@@ -165,14 +200,10 @@ static bool file(struct job_run *run, const struct grouping *g, const struct tic
     to_hex(f->filed.at, f->filed.len, key);
     page_of(run, f->family, url, sizeof url);
     snprintf(title, sizeof title, "%s: %s", f->kind ? "Crash" : "Jank", f->title);
-    w.body = body_of(run, g, f, err);
-    if (!w.body)
+    if (!read_facts(run, g, &facts, err))
         return false;
-    if (f->episode && f->came_back_in && !want_return(run, &w, f, err))
-        return false;
-    if (f->verdict && strcmp(f->verdict, "too_little_data") != 0)
-        return want_verdict(run, &w, f, err);
-    return (f->episode && f->came_back_in) || want(run, &w, NULL, NULL, err);
+    w.body = body_of(run, &facts);
+    return w.body ? want_all(run, &w, &facts, err) : out_of_memory(err);
 }
 
 /* Tickets of families that are in another one ---------------------------------------------------
@@ -258,7 +289,8 @@ static bool file_all(struct job_run *run, const struct grouping *g, struct err *
             run->db, Q_FAMILY_TICKET_CHOOSE,
             DB_ARGS(db_i64(app), db_i64(g->rules.tickets_top), db_i64(RECENT_DAYS), db_i64(ppm)),
             err) ||
-        !db_exec(run->db, Q_FAMILY_TICKET_RESOLVE, DB_ARGS(db_i64(app)), err) ||
+        !db_exec(run->db, Q_FAMILY_TICKET_FIXED, DB_ARGS(db_i64(app)), err) ||
+        !db_exec(run->db, Q_FAMILY_TICKET_CLOSED, DB_ARGS(db_i64(app)), err) ||
         !db_exec(run->db, Q_FAMILY_TICKET_RETURN, DB_ARGS(db_i64(app), db_i64(ppm)), err) ||
         !db_all(run->db, Q_FAMILY_TICKET_LIST, DB_ARGS(db_i64(app)), &family_map, run->mem, &rows,
                 err))

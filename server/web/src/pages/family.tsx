@@ -243,7 +243,7 @@ export default function FamilyPage({ id }: { id: string }) {
                 </div>
                 <Breakdown f={f} />
                 <FlameCard family={f.id} build={build} />
-                <Paths family={f.id} build={build} />
+                <Paths family={f.id} events={f.events} build={build} />
                 <div class="grid2">
                     <Stacks id={f.id} />
                     <Sessions id={f.id} build={build} />

@@ -48,7 +48,7 @@ const columns = (): Column<Path>[] => [
     { key: 'clean', label: t('Without janks'), right: true, cell: (p) => `${percent(p.clean_share)} (${num(p.clean_support)})`, value: (p) => p.clean_share },
 ];
 
-export function Paths({ family, build }: { family: string; build: string | null }) {
+export function Paths({ family, events, build }: { family: string; events: number; build: string | null }) {
     const [scene, setScene] = useParam('pscene');
     const data = useGet<PathsAnswer>(`/v1/families/${family}/paths`, { build, scene });
     const table = columns();
@@ -57,7 +57,7 @@ export function Paths({ family, build }: { family: string; build: string | null 
         <Card
             flush
             title={t('What players did before')}
-            note={v && t('{n} janks, {clean} windows without', { n: num(v.windows), clean: num(v.clean_windows) })}
+            note={v && t('a sample: {n} windows before {events} events, {clean} without janks', { n: num(v.windows), events: num(events), clean: num(v.clean_windows) })}
             tools={
                 v && (
                     <>
@@ -138,7 +138,7 @@ export function Verdicts({ id }: { id: string }) {
                         <div class="stack" style={{ gap: '.8rem' }}>
                             {v.items.map((item) => {
                                 const [tone, name] = verdicts[item.verdict] ?? ['', () => item.verdict];
-                                const look = item.looks[item.looks.length - 1];
+                                const look = item.looks[0]; // the last one taken
                                 return (
                                     <div>
                                         <div class="row">
@@ -147,7 +147,7 @@ export function Verdicts({ id }: { id: string }) {
                                         </div>
                                         {look && (
                                             <p class="small soft">
-                                                {look.ratio !== null && `${t('rate {ratio} × the old one', { ratio: num(look.ratio, 2) })} (${num(look.low, 2)} – ${look.high === null ? '∞' : num(look.high, 2)}) · `}
+                                                {look.ratio !== null && `${t('rate {ratio} × the old one', { ratio: num(look.ratio, 2) })} (${t('99.5 % interval {low} – {high}', { low: num(look.low, 2), high: look.high === null ? '∞' : num(look.high, 2) })}) · `}
                                                 {t('{a} events in {ta} before, {b} in {tb} after', {
                                                     a: num(look.events_old),
                                                     ta: span(look.foreground_old_ms * 1000),
