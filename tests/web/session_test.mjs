@@ -153,6 +153,36 @@ export default {
         await done();
     },
 
+    async 'sessions of a platform, a version and some days are chosen by controls'() {
+        const version = (await api('/v1/sessions?platform=ios&limit=1')).items[0].version_name;
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/sessions`);
+        await settled(page);
+        const filters = page.getByRole('form', { name: 'Filters' });
+        await filters.getByLabel('Platform').selectOption('ios');
+        await page.waitForURL(/platform=ios/);
+        await filters.getByLabel('Version name').fill(version);
+        await page.waitForURL(/version=/);
+        const today = new Date().toISOString().slice(0, 10);
+        await filters.getByLabel('Arrived from').fill(today);
+        await filters.getByLabel('Arrived until').fill(today);
+        await page.waitForURL(/from=.*to=/);
+        // the browser's zone is UTC; the last day is in it
+        const asked = new URL(page.url()).searchParams;
+        const next = new Date(Date.parse(today) + 86400000).toISOString().slice(0, 10);
+        assert.deepEqual([asked.get('from'), asked.get('to')], [`${today}T00:00:00Z`, `${next}T00:00:00Z`]);
+        await settled(page);
+        assert.equal(await filters.getByLabel('Arrived until').inputValue(), today);
+        const { items } = await api(`/v1/sessions?${asked}&limit=50`);
+        assert.equal(await page.getByRole('region', { name: 'Sessions' }).locator('tbody tr').count(), items.length);
+        assert.ok(items.every((s) => s.platform === 'ios' && s.version_name === version));
+        await filters.getByRole('button', { name: 'Clear' }).click();
+        await page.waitForURL(`${base}/sessions`);
+        assert.equal(await filters.getByLabel('Arrived from').inputValue(), '');
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
     async 'filters are in the address and ask the API'() {
         const { page, complaints, done } = await open({ role: 'read' });
         await settled(page);

@@ -3,6 +3,7 @@ import { useGet, useList } from '../lib/api';
 import { day, num, percent } from '../lib/format';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
+import { tierLabel } from '../lib/terms';
 import { Badge, Card, Chip, Empty, Failed, Head, Loaded, Meter, Select, Tip, Waiting } from '../ui/pieces';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
@@ -115,7 +116,7 @@ export default function Devices() {
     const tiers = useGet<Tiers>('/v1/tiers');
     const list = useList<Model>('/v1/tiers/models', { tier, q: q.get('q'), limit: 100 });
     const toggle = (m: Model) => setQuery({ model: String(m.id) === open ? null : m.id });
-    const name = (x: { tier: number; name?: string; tier_name?: string }) => (x.tier === 0 ? t('untiered') : (x.name ?? x.tier_name ?? ''));
+    const name = (x: { tier: number; name?: string; tier_name?: string }) => (x.tier === 0 ? t('untiered') : tierLabel(x.name ?? x.tier_name ?? ''));
     const tierColumns: Column<Tier>[] = [
         { key: 'tier', label: t('Tier'), term: 'tier', cell: (x) => <Link href={url('/devices', { tier: x.tier })}>{name(x)}</Link>, value: (x) => x.tier },
         {
@@ -164,7 +165,7 @@ export default function Devices() {
         <>
             <Head title={t('Devices')} says={t('Models by what they are capable of. Tiers are cut once and frozen, so that a tier means the same tomorrow.')} />
             <div class="stack">
-                <Card flush title={t('Tiers')} note={tiers.value?.version ? t('version {n}', { n: tiers.value.version }) : ''}>
+                <Card flush title={t('Tiers')} note={tiers.value?.version ? t('version {n}', { n: tiers.value.version }) : ''} tools={tiers.value?.tiers.length ? <Csv name="tiers" columns={tierColumns} rows={tiers.value.tiers} /> : undefined}>
                     <Loaded data={tiers} rows={3}>
                         {(v) =>
                             v.tiers.length ? (
@@ -188,7 +189,7 @@ export default function Devices() {
                     <Select
                         label={t('Tier')}
                         value={tier ?? ''}
-                        options={[['', t('all')], ...(tiers.value?.tiers ?? []).filter((x) => x.tier > 0).map((x): [string, string] => [String(x.tier), x.name]), ['0', t('untiered')]]}
+                        options={[['', t('all')], ...(tiers.value?.tiers ?? []).filter((x) => x.tier > 0).map((x): [string, string] => [String(x.tier), name(x)]), ['0', t('untiered')]]}
                         onChange={(v) => setQuery({ tier: v === '' ? null : v })}
                     />
                     <label class="field">

@@ -1,7 +1,7 @@
 // One family: who it meets, since when, why these stacks belong together, and where to look.
 import { useGet, type Page } from '../lib/api';
 import { clock, day, num, percent, span } from '../lib/format';
-import { className, type Counts, type FamilyDetail, type FamilySession, type FamilyStack, type Why, type WhyFrame } from '../lib/families';
+import { className, type Counts, type FamilyDetail, type FamilySession, type FamilyStack, familyTitle, frameSays, ticketState, whySays, type Why, type WhyFrame } from '../lib/families';
 import { t } from '../lib/i18n';
 import { Link, url, useParam, useQuery } from '../lib/router';
 import { causeName, tierName } from '../lib/terms';
@@ -96,14 +96,14 @@ export function WhyFrames({ why }: { why: Why }) {
     return (
         <ol class="frames">
             {why.frames.map((f, i) => (
-                <li class={`${counts(f) ? 'key' : 'dim'}`} title={[f.because, ruleText(f.rule)].filter(Boolean).join(' · ')}>
+                <li class={`${counts(f) ? 'key' : 'dim'}`} title={[frameSays(f), ruleText(f.rule)].filter(Boolean).join(' · ')}>
                     <span class="at">{i}</span>
                     <span class="fn">
                         {counts(f) && <Badge tone="accent">{f.position}</Badge>} {f.name ?? f.function ?? f.module ?? '?'}
                         {i === why.culprit && <span class="soft"> ← {t('look here first')}</span>}
                     </span>
                     <span class="where">
-                        {f.file ? `${f.file.split('/').pop()}${f.line ? `:${f.line}` : ''}` : ''} {!counts(f) && f.because}
+                        {f.file ? `${f.file.split('/').pop()}${f.line ? `:${f.line}` : ''}` : ''} {!counts(f) && frameSays(f)}
                     </span>
                 </li>
             ))}
@@ -111,11 +111,11 @@ export function WhyFrames({ why }: { why: Why }) {
     );
 }
 
-function WhyCard({ why }: { why: Why }) {
+function WhyCard({ kind, why }: { kind: 'jank' | 'crash'; why: Why }) {
     return (
         <Card title={t('Why these belong together')}>
             <div class="stack" style={{ gap: '.7rem' }}>
-                <p class="break">{why.sentence}</p>
+                <p class="break">{whySays(kind, why)}</p>
                 <WhyFrames why={why} />
                 <p class="small soft">
                     {t('Numbered frames make the fingerprint, from the innermost; the others are left out for the reason beside them.')}
@@ -136,7 +136,7 @@ function Stacks({ id }: { id: string }) {
             label: t('Stack'),
             cell: (s) => (
                 <button type="button" class="bare mono break" style={{ whiteSpace: 'normal', textAlign: 'left', padding: 0, minHeight: 0 }} aria-expanded={open === s.hash} onClick={() => setOpen(open === s.hash ? null : s.hash)}>
-                    {s.hash.slice(0, 10)} {s.why.names[0] ?? s.title}
+                    {s.hash.slice(0, 10)} {s.why.names[0] ?? familyTitle(s.title)}
                 </button>
             ),
             value: (s) => s.hash,
@@ -145,7 +145,7 @@ function Stacks({ id }: { id: string }) {
         { key: 'state', label: t('Symbols'), cell: (s) => (s.state === 'raw' ? t('missing') : s.state === 'partial' ? t('in part') : t('read')), value: (s) => s.state },
     ];
     return (
-        <Card flush title={t('Its stacks')}>
+        <Card flush title={t('Its stacks')} tools={data.value?.items.length ? <Csv name="stacks" columns={columns} rows={data.value.items} /> : undefined}>
             <Loaded data={data}>
                 {(v) => (
                     <Table
@@ -203,7 +203,7 @@ export default function FamilyPage({ id }: { id: string }) {
             <div class="head">
                 <div>
                     <h1 class="mono break" style={{ fontSize: '1.2rem' }}>
-                        {f.title}
+                        {familyTitle(f.title)}
                     </h1>
                     <div class="row" style={{ gap: '.35rem', marginTop: '.35rem' }}>
                         <Badge tone={f.kind === 'crash' ? 'bad' : ''}>{f.kind === 'crash' ? t('crash') : t('jank')}</Badge>
@@ -213,7 +213,7 @@ export default function FamilyPage({ id }: { id: string }) {
                         {f.provisional && <Badge tone="warn">{t('symbols missing')}</Badge>}
                         {f.ticket && (
                             <a href={f.ticket.url} target="_blank" rel="noreferrer">
-                                {t('ticket')} {f.ticket.id} ({f.ticket.state})
+                                {t('ticket')} {f.ticket.id} ({ticketState(f.ticket.state)})
                             </a>
                         )}
                     </div>
@@ -231,7 +231,7 @@ export default function FamilyPage({ id }: { id: string }) {
                 </div>
                 <div class="grid2">
                     <div class="stack">
-                        <WhyCard why={f.why} />
+                        <WhyCard kind={f.kind} why={f.why} />
                         <ByHand f={f} done={data.again} />
                     </div>
                     <div class="stack">

@@ -5,7 +5,7 @@ import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
 import { causeName } from '../lib/terms';
 import type { Family, FamilyOf } from '../lib/families';
-import { className } from '../lib/families';
+import { className, familyTitle, ticketState } from '../lib/families';
 import { Badge, Card, Empty, Failed, Head, Meter, Select, Waiting } from '../ui/pieces';
 import { BuildSelect } from '../ui/more';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
@@ -17,7 +17,7 @@ export const familyColumns = (build: string | null): Column<Family>[] => [
         cell: (f) => (
             <span>
                 <Link class="mono break" href={url(`/janks/${f.id}`, { build })}>
-                    {f.title}
+                    {familyTitle(f.title)}
                 </Link>
                 <span class="row" style={{ gap: '.3rem', marginTop: '.1rem' }}>
                     {f.kind === 'crash' && <Badge tone="bad">{t('crash')}</Badge>}
@@ -26,7 +26,7 @@ export const familyColumns = (build: string | null): Column<Family>[] => [
                     {f.provisional && <Badge tone="warn">{t('symbols missing')}</Badge>}
                     {f.ticket && (
                         <a class="small" href={f.ticket.url} target="_blank" rel="noreferrer">
-                            {t('ticket')} {f.ticket.id} ({f.ticket.state})
+                            {t('ticket')} {f.ticket.id} ({ticketState(f.ticket.state)})
                         </a>
                     )}
                 </span>

@@ -2,6 +2,7 @@
 // previewed before it is saved, and moves no counter.
 import { useState } from 'preact/hooks';
 import { Problem, send, useGet, useList } from '../lib/api';
+import { familyTitle } from '../lib/families';
 import { ago, num, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
@@ -76,7 +77,7 @@ function Sides({ title, count, items, extra }: { title: string; count: number; i
             <ul style={{ margin: '.3rem 0 0', paddingLeft: '1.2rem' }}>
                 {items.slice(0, 8).map((s) => (
                     <li class="break">
-                        <span class="mono small">{s.title}</span> <span class="soft small">{extra ? extra(s) : t('{n} events', { n: num(s.events) })}</span>
+                        <span class="mono small">{familyTitle(s.title)}</span> <span class="soft small">{extra ? extra(s) : t('{n} events', { n: num(s.events) })}</span>
                     </li>
                 ))}
                 {count > 8 && <li class="soft small">{t('and {n} more', { n: num(count - Math.min(8, items.length)) })}</li>}

@@ -3,7 +3,7 @@ import { useGet, useList, type Page } from '../lib/api';
 import { ago, celsius, jankRate, megabytes, ms, num, span, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { Link, setQuery, useQuery } from '../lib/router';
-import { flagName, tierName } from '../lib/terms';
+import { flagName, platformName, tierName } from '../lib/terms';
 import type { Build, SessionRow } from '../lib/types';
 import { Badge, Card, Empty, Failed, Head, Select, Waiting } from '../ui/pieces';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
@@ -115,6 +115,30 @@ function Text({ name, label, placeholder }: { name: string; label: string; place
     );
 }
 
+const two = (n: number) => String(n).padStart(2, '0');
+const dayText = (d: Date) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+const moment = (text: string) => new Date(/^\d+$/.test(text) ? Number(text) : text);
+
+// A day of this browser's calendar; in the address a moment: the day's begin, or, as the last day, its end.
+function Day({ name, label, end, min, max }: { name: string; label: string; end?: boolean; min?: string; max?: string }) {
+    const q = useQuery();
+    const set = (day: string) => {
+        const at = new Date(`${day}T00:00`);
+        if (end) at.setDate(at.getDate() + 1);
+        setQuery({ [name]: Number.isNaN(at.getTime()) ? null : at.toISOString().replace('.000', '') });
+    };
+    return (
+        <label class="field">
+            {label}
+            <input type="date" value={shownDay(q.get(name), end)} min={min} max={max} onChange={(e) => set(e.currentTarget.value)} />
+        </label>
+    );
+}
+function shownDay(text: string | null, end?: boolean): string {
+    const at = text ? moment(text) : null;
+    return at && !Number.isNaN(at.getTime()) ? dayText(new Date(at.getTime() - (end ? 1 : 0))) : '';
+}
+
 const flags = () =>
     [
         ['has_jank', t('with janks')],
@@ -145,10 +169,19 @@ export default function Sessions() {
                         value={q.get('build') ?? ''}
                         options={[
                             ['', t('all')],
-                            ...(builds.value?.items ?? []).map((b): [string, string] => [String(b.id), `${b.version_name} (${b.platform})`]),
+                            ...(builds.value?.items ?? []).map((b): [string, string] => [String(b.id), `${b.version_name} (${platformName(b.platform)})`]),
                         ]}
                         onChange={(build) => setQuery({ build })}
                     />
+                    <Select
+                        label={t('Platform')}
+                        value={q.get('platform') ?? ''}
+                        options={[['', t('all')], ...['android', 'ios', 'linux'].map((p): [string, string] => [p, platformName(p)])]}
+                        onChange={(platform) => setQuery({ platform })}
+                    />
+                    <Text name="version" label={t('Version name')} placeholder="2.14.0" />
+                    <Day name="from" label={t('Arrived from')} max={shownDay(q.get('to'), true)} />
+                    <Day name="to" label={t('Arrived until')} end min={shownDay(q.get('from'))} />
                     <Text name="manufacturer" label={t('Manufacturer')} placeholder="samsung" />
                     <Text name="model" label={t('Model')} placeholder="SM-A037F" />
                     <Text name="scene" label={t('Scene')} placeholder="battle/arena" />

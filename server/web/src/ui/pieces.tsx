@@ -42,7 +42,7 @@ export function Card({
 }
 
 // A "?" that tells what a word means: on hover, on focus, on touch.
-export function Tip({ term, text }: { term?: Term; text?: string }) {
+export function Tip({ term, text, name }: { term?: Term; text?: string; name?: string }) {
     const [place, setPlace] = useState<{ left: number; top: number } | null>(null);
     const button = useRef<HTMLButtonElement>(null);
     const pop = useRef<HTMLSpanElement>(null);
@@ -79,7 +79,7 @@ export function Tip({ term, text }: { term?: Term; text?: string }) {
             <button
                 ref={button}
                 type="button"
-                aria-label={term ? t('What is {term}?', { term: define(term).name }) : t('More about this')}
+                aria-label={term || name ? t('What is {term}?', { term: name ?? define(term!).name }) : t('More about this')}
                 aria-describedby={place ? id : undefined}
                 aria-expanded={place !== null}
                 onFocus={show}
@@ -133,7 +133,7 @@ export function Stat({
     tone = '',
 }: {
     term?: Term;
-    name?: string;
+    name?: ComponentChildren;
     value: ComponentChildren;
     unit?: string;
     n?: ComponentChildren;

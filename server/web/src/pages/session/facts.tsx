@@ -2,8 +2,9 @@
 import { bytes, celsius, clock, jankRate, megabytes, ms, num, percent, span, when } from '../../lib/format';
 import { t } from '../../lib/i18n';
 import { peak } from '../../lib/lanes';
+import { reasonName } from '../../lib/reasons';
 import { Link, url } from '../../lib/router';
-import { flagName, tierName } from '../../lib/terms';
+import { flagName, platformName, tierName } from '../../lib/terms';
 import type { Session, Timeline } from '../../lib/types';
 import { Badge, Card, Chip, Stat, Tip } from '../../ui/pieces';
 import { look } from './look';
@@ -32,7 +33,7 @@ export function Facts({ s }: { s: Session }) {
             {d.screen_width_px > 0 && (
                 <Chip name={t('Screen')}>{`${d.screen_width_px} × ${d.screen_height_px}, ${num(d.refresh_millihertz / 1000)} Hz`}</Chip>
             )}
-            <Chip name="OS">{`${s.platform} ${s.os_version}`}</Chip>
+            <Chip name="OS">{`${platformName(s.platform)} ${s.os_version}`}</Chip>
             <Chip name="SDK">{s.sdk_version}</Chip>
             {s.wall_start_ms && (
                 <Chip name={t('Played')}>
@@ -136,7 +137,7 @@ export function Coverage({ s }: { s: Session }) {
                     <Chip name={name}>{value}</Chip>
                 ))}
                 {invalid.map(([name, n]) => (
-                    <Chip name={t('out of bounds: {name}', { name })}>{num(n)}</Chip>
+                    <Chip name={reasonName(name)}>{num(n)}</Chip>
                 ))}
                 {r?.collectors?.map((c) => (
                     <Chip name={`SDK, ${c.name}`}>{`${num(c.us / 1000)} ms / ${num(c.looks)}`}</Chip>
