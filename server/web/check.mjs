@@ -1,4 +1,4 @@
-// Every text of t() has its Chinese one, and no Chinese one is left over. The placeholders agree. And the
+// Every text of t() and form() has its Chinese one, and no Chinese one is left over. The placeholders agree. And the
 // pyramid under the line of frames tells what looking at each value would.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const files = (dir) =>
     );
 const used = new Map();
 for (const file of files('src'))
-    for (const m of readFileSync(file, 'utf8').matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g))
+    for (const m of readFileSync(file, 'utf8').matchAll(/\b(?:t|form)\(\s*'((?:[^'\\]|\\.)*)'/g))
         used.set(m[1].replace(/\\n/g, '\n').replace(/\\'/g, "'"), file);
 
 await build({ entryPoints: ['src/zh.ts'], outfile: 'zh.mjs', format: 'esm', logLevel: 'error' });

@@ -269,7 +269,8 @@ static void alerts_are_listed_and_explained(void **state)
     run(api, 0, "alerts list");
     says("  n = 17\n");
     api_post(api, 0, ROLE_ADMIN, 201, "/v1/channels",
-             "{\"name\":\"chat\",\"kind\":\"webhook\",\"secrets\":{\"url\":\"https://"
+             "{\"name\":\"chat\",\"kind\":\"webhook\",\"filter\":{\"states\":[\"acknowledged\"]},"
+             "\"secrets\":{\"url\":\"https://"
              "example.org/\",\"key\":\"0123456789abcdef\"}}");
     run(api, 0, "alerts show %lld", (long long)id);
     says("mode/map1");

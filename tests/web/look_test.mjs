@@ -3,7 +3,7 @@
 // little and a broken layout may not.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { axeSource, base, open, settled } from './browser.mjs';
+import { api, axeSource, base, open, settled } from './browser.mjs';
 import { pages } from './pages.mjs';
 import { palettePng, pixels } from './png.mjs';
 
@@ -175,7 +175,19 @@ tests['every page reads in Chinese, to the last word'] = async () => {
         if (!/\/v1\//.test(r.url()) || !/json/.test(r.headers()['content-type'] ?? '')) return;
         answers.push(r.json().then((body) => namesIn(new URL(r.url()).pathname, body), () => []));
     });
-    for (const [name, { path, wait }] of Object.entries(await pages())) {
+    const all = await pages();
+    const jank = (await api(`/v1${all.session.path}/janks`)).janks.findLast((j) => j.level > 0);
+    const model = (await api('/v1/tiers/models?limit=50')).items.find((m) => m.p90_ms !== null);
+    const { hash } = (await api(`/v1/families/${all.family.path.split('/').pop()}/stacks?limit=1`)).items[0];
+    Object.assign(all, {
+        'session, a jank': { path: `${all.session.path}?jank=${jank.index}`, wait: '#janks .detail' },
+        'devices, a model': { path: `/devices?model=${model.id}`, wait: '.detail' },
+        'family, a stack': { path: `${all.family.path}?stack=${hash}&by=causes&look=list` },
+        'compare, a list': { path: `${all.compare.path}&metric=throttled&look=list` },
+        'health, day 3': { path: '/health?day=3' },
+        'sessions, none': { path: '/sessions?model=nothing' },
+    });
+    for (const [name, { path, wait }] of Object.entries(all)) {
         if (name === 'login' || (only && !only.includes(name))) continue;
         answers.length = 0;
         await page.goto(base + path);
@@ -191,6 +203,15 @@ tests['every page reads in Chinese, to the last word'] = async () => {
     assert.deepEqual([...left, ...complaints], []);
     assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
     await done();
+};
+
+tests['the page knows every sentence that a cause is told with'] = async () => {
+    const source = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+    const cause = source('analysis/profile/cause.c');
+    const said = [...cause.matchAll(/say\(l, CAUSE_\w+,\s*"([^"]+)"/g), ...cause.matchAll(/[?:] "([^"]+)"/g)].map((m) => m[1].replace(/%[\d.]*(lld|u|d|f|s)/g, '{}').replace(/%%/g, '%'));
+    const known = [...source('server/web/src/lib/evidence.ts').matchAll(/form\('([^']+)'\)/g)].map((m) => m[1].replace(/\{\w+\}/g, '{}'));
+    assert.ok(said.length > 10);
+    assert.deepEqual([...new Set(said)].sort(), known.sort());
 };
 
 tests['every table saves as CSV'] = async () => {

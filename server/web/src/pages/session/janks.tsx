@@ -1,6 +1,7 @@
 // A session's janks: a list, and of one its cause, evidence and stacks.
 import { useState } from 'preact/hooks';
 import { clock, num } from '../../lib/format';
+import { evidenceSays } from '../../lib/evidence';
 import { t } from '../../lib/i18n';
 import { setQuery, useParam, useValue } from '../../lib/router';
 import { causeName, levelClass, levelName } from '../../lib/terms';
@@ -33,7 +34,7 @@ function JankDetail({ jank, of }: { jank: Jank; of: Janks }) {
     return (
         <div class="detail">
             <p>
-                <b>{causeName(jank.cause)}</b>: {jank.evidence || t('nothing in the hardware points to a cause')}
+                <b>{causeName(jank.cause)}</b>: {evidenceSays(jank.evidence) ?? (jank.evidence ? <span lang="en">{jank.evidence}</span> : t('nothing in the hardware points to a cause'))}
             </p>
             <div class="chips">
                 {facts.map(([name, value]) => (
