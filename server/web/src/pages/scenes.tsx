@@ -39,6 +39,7 @@ export default function Scenes() {
     const report = useGet<Report>(build ? '/v1/report' : null, { build });
     const r = report.value;
     const rows = r ? gaps(r, metric) : [];
+    const measured = [metricName(metric), r?.metrics.find((m) => m.name === metric)?.unit].filter(Boolean).join(', ');
     const columns: Column<Gap>[] = [
         { key: 'scene', label: t('Scene'), cell: (g) => g.scene || t('whole sessions'), value: (g) => g.scene },
         { key: 'best', label: t('Best tier'), right: true, cell: (g) => (g.best ? `${g.best.name} ${figure(g.best.value)}` : '–'), value: (g) => g.best?.value },
@@ -64,10 +65,10 @@ export default function Scenes() {
                     </Card>
                 ) : r.slices.length ? (
                     <>
-                        <Card flush title={t('Scenes by tiers')} note={`${metricName(metric)} · ${r.baseline ? t('orange is worse, blue better, grey cannot be told') : ''}`}>
+                        <Card flush title={t('Scenes by tiers')} note={`${measured} · ${r.baseline ? t('orange is worse, blue better, grey cannot be told') : ''}`}>
                             <SceneMatrix r={r} metric={metric} href={(s) => url('/compare', { build, metric: q.get('metric'), tier: s.tier, scene: s.scene })} />
                         </Card>
-                        <Card flush title={t('Gap between tiers')} note={metricName(metric)} tools={<Csv name="gaps" columns={columns} rows={rows} />}>
+                        <Card flush title={t('Gap between tiers')} note={measured} tools={<Csv name="gaps" columns={columns} rows={rows} />}>
                             <Table id="g" caption={t('Gap between tiers')} columns={columns} rows={rows} few={(g) => g.factor === null} />
                         </Card>
                         {build && <HeatCard build={build} scenes={[...new Set(r.slices.map((s) => s.scene))].filter(Boolean)} />}
