@@ -134,6 +134,25 @@ export default {
         await done();
     },
 
+    async 'a zoom into the flame graph is in the address, and a link shows it again'() {
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/janks/flame`);
+        await page.locator('.flame canvas').click({ position: { x: 30, y: 4.5 * 19 } });
+        await page.waitForURL(/zoom=/);
+        const name = page.locator('.flame + .row code');
+        const was = await name.innerText();
+        const link = page.url();
+        await page.goto(`${base}/sessions`);
+        await page.goto(link);
+        await name.waitFor();
+        assert.equal(await name.innerText(), was);
+        assert.equal(page.url(), link);
+        await page.locator('.flame + .row').getByRole('button', { name: 'All', exact: true }).click();
+        await page.waitForURL((url) => !url.searchParams.has('zoom'));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
     async 'stacks open in the speedscope that the server has with it'() {
         const { page, context, complaints, done } = await open({ role: 'read' });
         await page.goto(`${base}/janks/flame`);
@@ -218,6 +237,8 @@ export default {
         await page.getByRole('link', { name: 'Report to print' }).click();
         const report = await coming;
         await report.waitForSelector('table');
+        await report.setViewportSize({ width: 360, height: 780 });
+        assert.equal(await report.evaluate(() => document.documentElement.scrollWidth), 360);
         assert.deepEqual(complaints, []);
         // and says of each figure what the page says of it
         const printed = await report.innerText('body');

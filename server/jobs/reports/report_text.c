@@ -99,7 +99,8 @@ static const char style[] =
     ".few{opacity:.55}small{display:block;opacity:.75}"
     "@media(prefers-color-scheme:dark){.worse{color:#ffb4ab}.better{color:#7bd99a}}"
     "@media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}"
-    "tr{break-inside:avoid}}";
+    "tr{break-inside:avoid}}"
+    "@media screen and (max-width:52rem){table{display:block;overflow-x:auto}}";
 
 static void html_text(struct buf *out, const char *text)
 {

@@ -80,7 +80,7 @@ type Family = NonNullable<Alert['evidence']['families']>[number];
 export default function AlertPage({ id }: { id: string }) {
     const data = useGet<Alert>(`/v1/alerts/${id}`);
     const builds = useBuilds();
-    if (data.problem) return <Failed problem={data.problem} again={data.again} />;
+    if (data.problem) return <Failed page problem={data.problem} again={data.again} />;
     const a = data.value;
     if (!a) return <Waiting rows={6} />;
     const e = a.evidence;
@@ -145,7 +145,7 @@ export default function AlertPage({ id }: { id: string }) {
                     <Stat term="compared" value={num(e.sessions)} n={t('{n} of the baseline', { n: num(e.baseline_sessions) })} />
                     <Stat term="players" value={num(e.installs)} />
                     <Stat term="mix" value={change(e.mix)} />
-                    <Stat term="theta" value={change(e.theta, 0)} n={e.pairs ? t('{n} installs with both builds: {change}', { n: num(e.pairs.installs), change: change(e.pairs.change) }) : undefined} />
+                    <Stat term="theta" value={change(e.theta, 0)} n={e.pairs ? t('{n} {n|install|installs} with both builds: {change}', { n: num(e.pairs.installs), change: change(e.pairs.change) }) : undefined} />
                 </div>
                 <div class="grid2">
                     <Card title={t('What to do')}>

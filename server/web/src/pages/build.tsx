@@ -121,7 +121,7 @@ function Figures({ id }: { id: string }) {
 
 export default function BuildPage({ id }: { id: string }) {
     const build = useGet<Build>(`/v1/builds/${id}`);
-    if (build.problem) return <Failed problem={build.problem} again={build.again} />;
+    if (build.problem) return <Failed page problem={build.problem} again={build.again} />;
     const b = build.value;
     if (!b) return <Waiting />;
     return (

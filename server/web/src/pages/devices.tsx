@@ -1,6 +1,7 @@
 // Device models by what they are capable of: tiers, why a model is in its tier, and the untiered.
 import { useGet, useList } from '../lib/api';
 import { day, num, percent } from '../lib/format';
+import { deviceName, deviceSessions } from '../lib/device';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
 import { tierLabel } from '../lib/terms';
@@ -63,6 +64,7 @@ function Why({ m }: { m: Model }) {
         .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const most = Math.max(0.05, ...parts.map(([, v]) => Math.abs(v)));
     const W = 160;
+    const sessions = deviceSessions(m);
     return (
         <div class="detail">
             <p>
@@ -95,9 +97,11 @@ function Why({ m }: { m: Model }) {
                 </table>
             )}
             <div class="row">
-                <Link class="button" href={url('/sessions', { manufacturer: m.manufacturer, model: m.model })}>
-                    {t('Its sessions')}
-                </Link>
+                {sessions && (
+                    <Link class="button" href={sessions}>
+                        {t('Its sessions')}
+                    </Link>
+                )}
                 <Link class="button" href={url('/janks', { model: m.id })}>
                     {t('Its janks')}
                 </Link>
@@ -141,10 +145,10 @@ export default function Devices() {
             label: t('Model'),
             cell: (m) => (
                 <button type="button" class="bare" style={{ padding: 0, minHeight: 0, color: 'var(--accent)', whiteSpace: 'normal', textAlign: 'left' }} aria-expanded={String(m.id) === open} onClick={() => toggle(m)}>
-                    {`${m.manufacturer} ${m.model}`}
+                    {deviceName(m)}
                 </button>
             ),
-            value: (m) => `${m.manufacturer} ${m.model}`,
+            value: deviceName,
         },
         { key: 'tier', label: t('Tier'), term: 'tier', cell: (m) => <Badge tone={m.tier ? 'accent' : ''}>{name(m)}</Badge>, value: (m) => m.tier },
         { key: 'p90', label: t('Expected P90, ms'), term: 'expected', right: true, cell: (m) => num(m.p90_ms, 1), value: (m) => m.p90_ms },
@@ -158,7 +162,7 @@ export default function Devices() {
         },
         { key: 'sessions', label: t('Sessions'), right: true, cell: (m) => num(m.sessions), value: (m) => m.sessions },
         { key: 'soc', label: 'SoC', cell: (m) => m.soc || '–', value: (m) => m.soc },
-        { key: 'ram', label: 'RAM', right: true, cell: (m) => (m.ram_gb ? `${m.ram_gb} GB` : '–'), value: (m) => m.ram_gb },
+        { key: 'ram', label: 'RAM', unit: 'GB', right: true, cell: (m) => (m.ram_gb ? `${m.ram_gb} GB` : '–'), value: (m) => m.ram_gb },
         { key: 'gpu', label: 'GPU', cell: (m) => m.gpu || '–', value: (m) => m.gpu },
     ];
     return (
@@ -174,7 +178,7 @@ export default function Devices() {
                                     <div class="chips" style={{ padding: '.6rem 1rem 1rem' }}>
                                         <Chip name={t('cut')}><span data-volatile>{day(v.placed_at)}</span></Chip>
                                         <Chip name={t('scores of')}><span data-volatile>{day(v.fitted_at)}</span></Chip>
-                                        <Link href={url('/devices', { tier: 0 })}>{t('{n} models untiered', { n: num(v.untiered) })}</Link>
+                                        <Link href={url('/devices', { tier: 0 })}>{t('{n} {n|model|models} untiered', { n: num(v.untiered) })}</Link>
                                     </div>
                                 </>
                             ) : (

@@ -49,7 +49,7 @@ export const familyColumns = (build: string | null): Column<Family>[] => [
     { key: 'sessions', label: t('Sessions'), right: true, cell: (f) => num(f.sessions), value: (f) => f.sessions },
     { key: 'installs', label: t('Installs'), right: true, cell: (f) => num(f.installs), value: (f) => f.installs },
     { key: 'events', label: t('Events'), right: true, cell: (f) => num(f.events), value: (f) => f.events },
-    { key: 'time', label: t('Time in janks'), right: true, cell: (f) => (f.kind === 'crash' ? '–' : span(f.jank_ms * 1000)), value: (f) => f.jank_ms },
+    { key: 'time', label: t('Time in janks'), unit: 'ms', right: true, cell: (f) => (f.kind === 'crash' ? '–' : span(f.jank_ms * 1000)), value: (f) => f.jank_ms },
     { key: 'stacks', label: t('Stacks'), term: 'stacks', right: true, cell: (f) => num(f.stacks), value: (f) => f.stacks },
     { key: 'owner', label: t('Owner'), cell: (f) => f.owner ?? <span class="soft">–</span>, value: (f) => f.owner },
     {
@@ -153,7 +153,7 @@ export default function Janks() {
                     note={
                         of && (
                             <>
-                                {t('of {n} sessions, {installs} installs', { n: num(of.sessions), installs: num(of.installs) })}
+                                {t('of {n} {n|session|sessions}, {installs} {installs|install|installs}', { n: num(of.sessions), installs: num(of.installs) })}
                                 {of.pending && ` · ${t('counting goes on')}`}
                             </>
                         )

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useGet, useList, type Page } from '../lib/api';
 import { ago, celsius, jankRate, megabytes, ms, num, span, when } from '../lib/format';
+import { deviceName } from '../lib/device';
 import { t } from '../lib/i18n';
 import { Link, setQuery, useQuery } from '../lib/router';
 import { flagName, platformName, tierName } from '../lib/terms';
@@ -39,12 +40,12 @@ const columns = (): Column<SessionRow>[] => [
         label: t('Device'),
         cell: (s) => (
             <span>
-                {`${s.manufacturer} ${s.model}`} <span class="soft small nowrap">{tierName(s.tier)}</span>
+                {deviceName(s)} <span class="soft small nowrap">{tierName(s.tier)}</span>
             </span>
         ),
-        value: (s) => `${s.manufacturer} ${s.model}`,
+        value: deviceName,
     },
-    { key: 'length', label: t('Foreground'), term: 'foreground', right: true, cell: (s) => span(s.foreground_us), value: (s) => s.foreground_us / 1e6 },
+    { key: 'length', label: t('Foreground'), term: 'foreground', unit: 's', right: true, cell: (s) => span(s.foreground_us), value: (s) => s.foreground_us / 1e6 },
     { key: 'frames', label: t('Frames'), right: true, cell: (s) => num(s.frames), value: (s) => s.frames },
     { key: 'p50', label: 'P50 ms', term: 'p50', right: true, cell: (s) => ms(s.p50_us), value: (s) => s.p50_us / 1000 },
     { key: 'p90', label: 'P90 ms', term: 'p90', right: true, cell: (s) => ms(s.p90_us), value: (s) => s.p90_us / 1000 },
@@ -58,7 +59,7 @@ const columns = (): Column<SessionRow>[] => [
     },
     {
         key: 'temperature',
-        label: t('Peak temperature'),
+        label: t('Peak temperature, °C'),
         term: 'temperature',
         right: true,
         cell: (s) => celsius(s.peak_battery_millicelsius).replace(' °C', ''),
@@ -68,6 +69,7 @@ const columns = (): Column<SessionRow>[] => [
         key: 'memory',
         label: t('Peak memory'),
         term: 'memory',
+        unit: 'MB',
         right: true,
         cell: (s) => megabytes(s.peak_memory_kb),
         value: (s) => (s.peak_memory_kb ? s.peak_memory_kb / 1024 : null),
@@ -211,7 +213,7 @@ export default function Sessions() {
                 </form>
                 <Card
                     flush
-                    title={list.items ? (list.more ? t('The newest {n}', { n: list.items.length }) : t('{n} sessions', { n: list.items.length })) : t('Sessions')}
+                    title={list.items ? (list.more ? t('The newest {n}', { n: list.items.length }) : t('{n} {n|session|sessions}', { n: list.items.length })) : t('Sessions')}
                     tools={list.items?.length ? <Csv name="sessions" columns={table} rows={list.items} /> : undefined}
                 >
                     {list.problem ? (

@@ -57,7 +57,7 @@ export function Paths({ family, build }: { family: string; build: string | null 
         <Card
             flush
             title={t('What players did before')}
-            note={v && t('{n} janks, {clean} windows without', { n: num(v.windows), clean: num(v.clean_windows) })}
+            note={v && t('{n} {n|jank|janks}, {clean} {clean|window|windows} without', { n: num(v.windows), clean: num(v.clean_windows) })}
             tools={
                 v && (
                     <>
@@ -154,7 +154,7 @@ export function Verdicts({ id }: { id: string }) {
                                                     b: num(look.events_new),
                                                     tb: span(look.foreground_new_ms * 1000),
                                                 })}
-                                                {!item.final && ` · ${t('looked {n} times, looks on', { n: item.looks.length })}`}
+                                                {!item.final && ` · ${t('looked {n} {n|time|times}, looks on', { n: item.looks.length })}`}
                                             </p>
                                         )}
                                     </div>

@@ -208,10 +208,11 @@ export function Select({
 
 // States --------------------------------------------------------------------------------------
 
-export function Empty({ title, children }: { title: string } & Children) {
+// `page`: it is all there is on the page, and its heading.
+export function Empty({ title, page, children }: { title: string; page?: boolean } & Children) {
     return (
         <div class="state">
-            <b>{title}</b>
+            {page ? <h1>{title}</h1> : <b>{title}</b>}
             {children}
         </div>
     );
@@ -227,7 +228,7 @@ export function Waiting({ rows = 4 }: { rows?: number }) {
     );
 }
 
-export function Failed({ problem, again }: { problem: Problem; again?: () => void }) {
+export function Failed({ problem, again, page }: { problem: Problem; again?: () => void; page?: boolean }) {
     const { status } = problem;
     const title =
         status === 403
@@ -241,7 +242,7 @@ export function Failed({ problem, again }: { problem: Problem; again?: () => voi
                   : t('This could not be loaded');
     return (
         <div class="state" role="alert">
-            <b>{title}</b>
+            {page ? <h1>{title}</h1> : <b>{title}</b>}
             <p>{status === 403 ? t('It needs a key of role admin. Ask whoever runs the server, then log in with it.') : problem.message}</p>
             {problem.requestId && (
                 <p class="small">

@@ -1,5 +1,6 @@
 // What a session was: build, device, figures, and what they rest on.
 import { bytes, celsius, clock, jankRate, megabytes, ms, num, percent, span, when } from '../../lib/format';
+import { deviceName, deviceSessions } from '../../lib/device';
 import { t } from '../../lib/i18n';
 import { peak } from '../../lib/lanes';
 import { reasonName } from '../../lib/reasons';
@@ -14,6 +15,7 @@ export const janksOf = (s: { janks_minor: number; janks_normal: number; janks_se
 
 export function Facts({ s }: { s: Session }) {
     const d = s.device;
+    const sessions = deviceSessions(d);
     const clusters = d.clusters?.map((c) => (c.max_khz ? `${c.cores}×${(c.max_khz / 1e6).toFixed(1)}` : `${c.cores}`)).join(' + ');
     return (
         <div class="chips">
@@ -21,7 +23,7 @@ export function Facts({ s }: { s: Session }) {
                 <Link href={`/builds/${s.build_id}`}>{`${s.version_name} (${s.version_code})`}</Link>
             </Chip>
             <Chip name={t('Device')}>
-                <Link href={url('/sessions', { manufacturer: d.manufacturer, model: d.model })}>{`${d.manufacturer} ${d.model}`}</Link>
+                {sessions ? <Link href={sessions}>{deviceName(d)}</Link> : deviceName(d)}
             </Chip>
             <Chip name={t('Tier')}>
                 {tierName(d.tier)} <Tip term="tier" />
