@@ -1,8 +1,8 @@
 /*
  * sketch: exact integer counts of frame times in 552 logarithmic buckets (layout 1), mergeable by
  * addition in any order. B[k] = floor(1000 (101/99)^k + 1/2) microseconds, k = 0..551, 1 ms .. 61.1
- * s; bucket k holds B[k-1] < t <= B[k] and is 2 % wide: any quantile is within that, within 1 %
- * where times spread over more than a bucket. Integer arithmetic only for adding: the SDK and the
+ * s; bucket k holds B[k-1] < t <= B[k] and is 2 % wide: any quantile is within that, and
+ * closer where times spread (docs/metrics.md). Integer arithmetic only for adding: the SDK and the
  * server agree bit for bit. Adding wraps, so that what was added can be taken away. A struct has
  * one owner; functions are pure.
  */

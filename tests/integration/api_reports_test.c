@@ -473,6 +473,90 @@ static int64_t installs_kept(struct api *api, int64_t of)
                   (long long)of, (long long)of);
 }
 
+static const json_t *check_of(struct api *api, int64_t of, const char *day, const char *name)
+{
+    const json_t *doc =
+        api_get(api, 0, ROLE_READ, 200, "/v1/health-check?build=%lld%s", (long long)of, day);
+    const char *const lists[] = {"findings", "checks"};
+    const json_t *c;
+    size_t i;
+
+    for (unsigned l = 0; l < 2; l++)
+        json_array_foreach(json_object_get(doc, lists[l]), i,
+                           c) if (!strcmp(api_text(c, "check"), name)) return c;
+    fail_msg("no check %s", name);
+    return NULL;
+}
+
+/* Ten sessions on each of the last `days` days of the build of that code, begun so long ago. */
+static void play_daily(struct api *api, int64_t of, int days)
+{
+    pg_sql(api->conninfo,
+           "UPDATE build SET released_at = now() - interval '%d days' - interval "
+           "'1 hour' WHERE build_id = %lld",
+           days, (long long)of);
+    pg_sql(api->conninfo,
+           "INSERT INTO frame_rollup SELECT %lld, %lld, 1, '', d::date, 10, 0, 0, 0, 0, 0, 0, 0, "
+           "0, 0, 0, 0, 0, 0, '' FROM build, generate_series((released_at AT TIME ZONE "
+           "'UTC')::date, (now() AT TIME ZONE 'UTC')::date, interval '1 day') d "
+           "WHERE build_id = %lld",
+           (long long)api->app[0] * 64, (long long)of, (long long)of);
+}
+
+static void volume_is_of_whole_days_that_both_builds_have_had(void **state)
+{
+    struct api *api = *state;
+    static const struct {
+        const char *day;
+        int64_t sessions;
+    } asked[] = {{"", 70}, {"&day=3", 30}, {"&day=7", 70}, {"&day=14", 70}};
+
+    fill(api, 3000, 0, 0, 0);
+    play_daily(api, baseline, 30);
+    play_daily(api, build, 7);
+    for (unsigned i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const json_t *c = check_of(api, build, asked[i].day, "volume");
+
+        assert_string_equal(api_text(c, "status"), "ok");
+        assert_int_equal((int64_t)json_number_value(json_object_get(c, "value")),
+                         asked[i].sessions);
+        assert_int_equal((int64_t)json_number_value(json_object_get(c, "expected")),
+                         asked[i].sessions);
+    }
+    pg_sql(api->conninfo, "UPDATE build SET released_at = now() WHERE build_id = %lld",
+           (long long)build);
+    assert_string_equal(api_text(check_of(api, build, "", "volume"), "status"), "unknown");
+}
+
+static void volume_without_sessions_of_either_build_is_no_alarm(void **state)
+{
+    struct api *api = *state;
+
+    fill(api, 3000, 0, 0, 0); /* whose sessions came after those days */
+    assert_string_equal(api_text(check_of(api, build, "&day=3", "volume"), "status"), "unknown");
+    play_daily(api, baseline, 30);
+    assert_string_equal(api_text(check_of(api, build, "&day=3", "volume"), "status"), "serious");
+}
+
+static void a_check_that_was_kept_is_told_as_it_stood(void **state)
+{
+    struct api *api = *state;
+    char id[33];
+    const json_t *doc;
+
+    fill(api, 3000, 0, 0, 0);
+    api_play(api, 0, 1, 5, id);
+    pg_sql(api->conninfo, "UPDATE session SET build_id = %lld", (long long)build);
+    run_kind(api, "reports");
+    play_daily(api, build, 7);
+    doc = api_get(api, 0, ROLE_READ, 200, "/v1/health-check?build=%lld&day=3", (long long)build);
+    assert_true(json_is_string(json_object_get(doc, "made_at")));
+    assert_int_equal(api_i64(doc, "age_days"), 4); /* as then */
+    doc = api_get(api, 0, ROLE_READ, 200, "/v1/health-check?build=%lld&day=7", (long long)build);
+    assert_null(json_object_get(doc, "made_at"));
+    assert_int_equal(api_i64(doc, "age_days"), 7);
+}
+
 /* A build of that age, with a row of each kind; with a session or none. */
 static int64_t lone_build(struct api *api, unsigned app, int code, int days, bool session)
 {
@@ -623,6 +707,9 @@ int main(void)
         TEST(an_alert_that_opens_again_is_nobodys),
         TEST(a_health_check_has_all_its_numbers_beside_the_text),
         TEST(makes_reports_and_health_checks_by_itself),
+        TEST(volume_is_of_whole_days_that_both_builds_have_had),
+        TEST(volume_without_sessions_of_either_build_is_no_alarm),
+        TEST(a_check_that_was_kept_is_told_as_it_stood),
         TEST(forgets_single_installs_with_the_last_session_of_an_old_build),
         TEST(lists_tiers_and_takes_a_catalogue),
         TEST(shows_where_on_a_map_players_jank),

@@ -229,10 +229,30 @@ static void health_is_told_in_words(void **state)
     api_play(api, 0, 1, 5, id);
     run(api, 0, "health --build %lld --day 3", (long long)build);
     says("1.0.1, day 3, ");
-    says("serious  0 sessions in the first 3 days");
+    says("unknown  0 sessions in the first 3 days"); /* of either build: they came later */
     says("ok       p90: told by 100 %");
-    says_not("Nothing to do");
+    says("Nothing to do");
     run(api, 0, "health");
+    run(api, 0, "report %lld --kept", (long long)build);
+    says("none was made by itself yet");
+    pg_sql(api->conninfo, "UPDATE session SET build_id = %lld", (long long)build);
+    api_post(api, 0, ROLE_ADMIN, 202, "/v1/schedule/reports", NULL);
+    drain(api);
+    run(api, 0, "report %lld --kept", (long long)build);
+    says("health, day 3");
+    says("comparison");
+    run(api, 0, "report %lld --as-of %lld", (long long)build,
+        (long long)pg_i64(api->conninfo,
+                          "SELECT min(report_id) FROM report WHERE kind = 'comparison'"));
+    says("1.0.1 (101) against 1.0.0 (100)");
+    run(api, 0, "report %lld --as-of %lld", (long long)build,
+        (long long)pg_i64(api->conninfo,
+                          "SELECT min(report_id) FROM report WHERE kind = 'health'"));
+    says("1.0.1, day 3, ");
+    run(api, 0, "health --build %lld --day 3", (long long)build);
+    says("as it stood at ");
+    run(api, 1, "report %lld --as-of 999999", (long long)build);
+    says("no such report");
     run(api, 1, "health --build 999");
     run(api, 1, "health --day 0");
     says("day");

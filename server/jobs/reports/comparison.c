@@ -11,6 +11,7 @@
 #define MAX_ROWS 200000
 #define ROWS_BYTES ((size_t)512 << 20)
 #define LOOK_Z 1.96
+#define MIN_EVENTS 20 /* of both sides, overdispersion divided out: fewer tell no ratio */
 
 const char *basis_text(enum basis basis)
 {
@@ -94,7 +95,8 @@ static bool compare_counts(const struct comparison_slice *s, enum metric m, stru
     fill_rates(s->beside, m, f->basis, &base);
     if (!f->beside)
         fill_rates(s->before, m, f->basis, &base);
-    if (!rates_compare(&base, &now, LOOK_Z, &ratio))
+    if (!rates_compare(&base, &now, LOOK_Z, &ratio) ||
+        (double)(ratio.count[0] + ratio.count[1]) < MIN_EVENTS * ratio.phi)
         return false;
     f->d = ratio.ln_ratio;
     f->information = ratio.information;

@@ -52,7 +52,7 @@ static const struct db_map models_map = DB_MAP(models_row, models_cols);
 /* What the checks look at, of the build and of its baseline. */
 struct facts {
     struct build_row build;
-    int64_t days; /* that volume is told of */
+    int64_t days; /* whole ones, that volume is told of */
     struct volume_row volume, base_volume;
     struct sample_row sample, base_sample;
     struct symbols_row symbols;
@@ -160,11 +160,17 @@ static void check_volume(const struct facts *f, struct check *c)
     c->value = (double)now;
     c->expected = base > 0 ? (double)base : NAN;
     c->gravity = isnan(ratio) ? UNKNOWN : ratio < 0.2 ? SERIOUS : ratio < 0.5 ? WARNING : FINE;
-    if (!now && f->days > 0)
+    if (f->days == 0) {
+        c->gravity = UNKNOWN;
+        snprintf(c->text, sizeof c->text, "volume: not a whole day old yet");
+        return;
+    }
+    if (!f->sessions && !now) /* nothing has come at all */
         c->gravity = SERIOUS;
     snprintf(c->text, sizeof c->text,
-             "%lld sessions in the first %lld days; the baseline had %lld in as many",
-             (long long)now, (long long)f->days, (long long)base);
+             "%lld sessions in the first %lld days, %lld of them kept out of statistics; the "
+             "baseline had %lld in as many",
+             (long long)now, (long long)f->days, (long long)f->volume.excluded, (long long)base);
 }
 
 /* A figure that sessions used to tell and now do not: a collector that fails. */
@@ -296,7 +302,7 @@ json_t *health_doc(struct db *db, int64_t app, int64_t build, int64_t day, int64
             err_set(err, ERR_NOT_FOUND, build ? "no such build" : "no build has sessions yet");
         return NULL;
     }
-    f->days = day ? day : f->build.days + 1;
+    f->days = day && day < f->build.days ? day : f->build.days; /* whole days, of both builds */
     if (!gather(db, app, f, mem, err))
         return NULL;
     n = run_checks(f, check);
@@ -309,7 +315,6 @@ json_t *health_doc(struct db *db, int64_t app, int64_t build, int64_t day, int64
                      "id", f->build.id, "platform", f->build.platform, "version_name",
                      f->build.version_name, "version_code", f->build.version_code, "baseline_id",
                      f->build.baseline_id ? json_integer(f->build.baseline_id) : json_null(), "day",
-                     day ? day : f->build.days, "age_days", f->build.days, "began_at",
-                     f->build.began_at, "sessions", f->sessions, "nothing_to_do", !grave,
-                     "findings", findings, "checks", checks);
+                     f->days, "age_days", f->build.days, "began_at", f->build.began_at, "sessions",
+                     f->sessions, "nothing_to_do", !grave, "findings", findings, "checks", checks);
 }

@@ -143,6 +143,15 @@ static void html_n(struct buf *out, const json_t *figure)
     buf_text(out, "</small>");
 }
 
+/* A change in percent; past tenfold its size says nothing more. */
+static void html_percent(struct buf *out, double change)
+{
+    if (change > 10)
+        buf_text(out, "over +1000");
+    else
+        buf_printf(out, "%+.1f", 100 * change);
+}
+
 /* A figure beside the baseline's, its change with interval, and how much stands behind it. */
 static void html_figure(struct buf *out, const json_t *figure)
 {
@@ -158,9 +167,15 @@ static void html_figure(struct buf *out, const json_t *figure)
     buf_printf(out, "<td%s>%.4g", isnan(change) ? " class=few" : "", value);
     if (!isnan(base))
         buf_printf(out, "<small>was %.4g</small>", base);
-    if (!isnan(change))
-        buf_printf(out, " <span class=\"%s\">%+.1f %%</span><small>%+.1f … %+.1f %%</small>", class,
-                   100 * change, 100 * low, 100 * high);
+    if (!isnan(change)) {
+        buf_printf(out, " <span class=\"%s\">", class);
+        html_percent(out, change);
+        buf_text(out, " %</span><small>");
+        html_percent(out, low);
+        buf_text(out, " … ");
+        html_percent(out, high);
+        buf_text(out, " %</small>");
+    }
     html_n(out, figure);
     buf_text(out, "</td>");
 }
