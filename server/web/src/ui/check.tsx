@@ -158,6 +158,7 @@ export function CheckCard({ build }: { build?: string }) {
                             ['7', t('day {n}', { n: 7 })],
                             ['14', t('day {n}', { n: 14 })],
                         ]}
+                        off={['3', '7', '14'].filter((d) => v && Number(d) > v.age_days && d !== day)}
                         onChange={setDay}
                     />
                     {v && <Csv name={`check-${v.build.id}`} columns={columns()} rows={[...v.findings, ...v.checks]} />}

@@ -163,17 +163,19 @@ export function Toggle<T extends string>({
     label,
     value,
     options,
+    off = [],
     onChange,
 }: {
     label: string;
     value: T;
     options: [T, string][];
+    off?: T[]; // cannot be chosen now
     onChange: (v: T) => void;
 }) {
     return (
         <div class="group" role="group" aria-label={label}>
             {options.map(([v, name]) => (
-                <button type="button" aria-pressed={v === value} onClick={() => onChange(v)}>
+                <button type="button" aria-pressed={v === value} disabled={off.includes(v)} onClick={() => onChange(v)}>
                     {name}
                 </button>
             ))}
