@@ -155,11 +155,11 @@ for (const theme of ['light', 'dark'])
 // Proper names, units and abbreviations that are the same in every language; then what is typed as it stands.
 const SAME = `Framewatch framewatch Android iOS Linux Google Play PerfDog Perfetto speedscope Chrome Prometheus Slack Feishu
     DingTalk WeCom Alertmanager Webhook GitLab GitHub Jira TAPD Firebase ProGuard Java Mali Adreno Apple
-    CSV API CI ID SDK OS SoC RAM CPU GPU PSS RSS FPS HTML JSON P50 P90 P95 P99 footprint pprof English Debug
+    CSV API CI ID SDK OS SoC RAM CPU GPU PSS RSS RssAnon FPS HTML JSON P50 P90 P95 P99 footprint pprof English Debug
     ms s min h x n B KB MB GB Hz GHz W A S D N P Shift root admin read ingest test
     module package keyword function mode map metrics dump key create revoke`.split(/\s+/);
 // Members of answers that hold what a game, a phone or a person named; of others the page has its own words.
-const NAMED = new Set(['manufacturer', 'model', 'soc', 'gpu', 'title', 'function', 'names', 'file', 'module', 'steps', 'scene', 'scenes', 'label', 'owner', 'channel', 'pattern', 'target', 'package', 'actor', 'stack', 'note', 'os', 'build_uid']);
+const NAMED = new Set(['manufacturer', 'model', 'soc', 'gpu', 'title', 'function', 'names', 'file', 'module', 'steps', 'scene', 'scenes', 'label', 'owner', 'channel', 'pattern', 'target', 'package', 'actor', 'stack', 'note', 'os', 'os_version', 'build_uid']);
 // In the paths that match, these as well: what a player wrote, why a process died, names of steps and channels.
 const NAMED_AT = [
     [/\/v1\/sessions\//, new Set(['text', 'reason', 'name', 'category', 'mode', 'map'])],

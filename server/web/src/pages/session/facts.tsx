@@ -35,7 +35,7 @@ export function Facts({ s }: { s: Session }) {
             {d.screen_width_px > 0 && (
                 <Chip name={t('Screen')}>{`${d.screen_width_px} × ${d.screen_height_px}, ${num(d.refresh_millihertz / 1000)} Hz`}</Chip>
             )}
-            <Chip name="OS">{`${platformName(s.platform)} ${s.os_version}`}</Chip>
+            <Chip name="OS">{s.os_version.startsWith(platformName(s.platform)) ? s.os_version : `${platformName(s.platform)} ${s.os_version}`}</Chip>
             <Chip name="SDK">{s.sdk_version}</Chip>
             {s.wall_start_ms && (
                 <Chip name={t('Played')}>
