@@ -159,7 +159,7 @@ const SAME = `Framewatch framewatch Android iOS Linux Google Play PerfDog Perfet
     ms s min h x n B KB MB GB Hz GHz W A S D N P Shift root admin read ingest test
     module package keyword function mode map metrics dump key create revoke`.split(/\s+/);
 // Members of answers that hold what a game, a phone or a person named; of others the page has its own words.
-const NAMED = new Set(['manufacturer', 'model', 'soc', 'gpu', 'title', 'function', 'names', 'file', 'module', 'steps', 'scene', 'scenes', 'label', 'owner', 'channel', 'pattern', 'target', 'package', 'actor', 'stack', 'note', 'os', 'os_version', 'build_uid']);
+const NAMED = new Set(['manufacturer', 'model', 'soc', 'gpu', 'title', 'function', 'names', 'file', 'module', 'steps', 'scene', 'scenes', 'label', 'owner', 'channel', 'pattern', 'target', 'package', 'actor', 'stack', 'note', 'os', 'os_version', 'build_uid', 'lost']);
 // In the paths that match, these as well: what a player wrote, why a process died, names of steps and channels.
 const NAMED_AT = [
     [/\/v1\/sessions\//, new Set(['text', 'reason', 'name', 'category', 'mode', 'map'])],
