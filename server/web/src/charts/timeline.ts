@@ -34,6 +34,7 @@ interface Look {
 const CAP_MS = 250; // longer janks sit at the upper edge
 const EDGE_PX = 32; // left and right of the lanes
 const SPARSE_PX = 40; // between samples, from which each is a dot: one alone makes no line
+const THOUSANDTHS_PX = 16;
 const NEAR_PX = 1e6; // as far as the lane goes: the cursor tells of each line its nearest sample
 
 export class SessionChart {
@@ -210,7 +211,7 @@ export class SessionChart {
             {
                 width: Math.max(80, this.width - EDGE_PX),
                 height: look.height,
-                padding: [frames ? LANE_PX + MARKS_PX + 6 : 6, 8, look.axis ? 0 : 4, 0],
+                padding: [frames ? LANE_PX + MARKS_PX + 6 : 6, 16, look.axis ? 0 : 4, 0],
                 legend: { show: false },
                 cursor: this.cursor(),
                 scales: {
@@ -258,13 +259,20 @@ export class SessionChart {
             {
                 ...shared,
                 show: time,
-                values: (_u, v, _axis, _space, step) => v.map((s) => clock(Math.round(s * 1e3) * 1e3, step < 1)),
+                values: (_u, v, _axis, _space, step) => v.map((s) => this.timeOf(s, step)),
                 size: 26,
                 space: 72,
                 incrs: [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600],
             },
             { ...shared, size: 52, space: 26, values: (_u, v, _axis, _space, step) => v.map((n) => num(n, decimals(step))) },
         ];
+    }
+
+    // One with thousandths has no room at the right edge.
+    private timeOf(s: number, step: number): string {
+        const { from, to } = this.now;
+        if (step < 1 && ((to - s) / (to - from)) * this.width < THOUSANDTHS_PX) return '';
+        return clock(Math.round(s * 1e3) * 1e3, step < 1);
     }
 
     private series(lane: LaneData, frames: boolean): uPlot.Series[] {
