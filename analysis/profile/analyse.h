@@ -5,7 +5,7 @@
 #include "profile/cells.h"
 #include "profile/session.h"
 
-#define ANALYSIS_VERSION 2   /* raised when a result changes for the same input */
+#define ANALYSIS_VERSION 3   /* raised when a result changes for the same input */
 #define MAX_JANK_EVENTS 2000 /* of more the longest are kept */
 
 /* The hardware that belongs to a jank: from 2 s before its start to 1 s after its end. */

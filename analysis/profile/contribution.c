@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#define FORMAT 2
+#define FORMAT 3
+#define FORMAT_WITHOUT_SUMMARIES 2
 #define FORMAT_WITHOUT_ROWS 1
+#define COLUMNS_WITHOUT_SUMMARIES 14
 #define MAX_SCENE_KEY 512
 #define MAX_STORED_SLICES 4096
 #define MAX_STORED_ROWS 16384
@@ -66,6 +68,11 @@ static void fill_slice(const struct session_result *r, const struct slice *from,
     to->perfdog_big_janks = from->perfdog_big_janks;
     to->perfdog_stutter_us = from->perfdog_stutter_us;
     to->missed_frames = from->missed_frames;
+    if (r->from_summary) {
+        to->summary_sessions = 1;
+        to->summary_frames = from->frames;
+        to->summary_foreground_us = from->foreground_us;
+    }
     to->sketch = from->sketch;
 }
 
@@ -243,7 +250,7 @@ static const char *read_key(struct cursor *in, struct arena *mem)
     return arena_dup(mem, (const char *)key, (size_t)n);
 }
 
-static bool read_slice(struct cursor *in, struct arena *mem, struct rollup_delta *d,
+static bool read_slice(struct cursor *in, size_t columns, struct arena *mem, struct rollup_delta *d,
                        struct err *err)
 {
     size_t n;
@@ -251,7 +258,7 @@ static bool read_slice(struct cursor *in, struct arena *mem, struct rollup_delta
     d->scene = read_key(in, mem);
     if (!d->scene)
         return true;
-    for (size_t i = 0; i < ROLLUP_COUNT; i++)
+    for (size_t i = 0; i < columns; i++)
         *column(d, rollup_offset[i]) = read_zigzag(in);
     n = (size_t)cursor_uleb(in);
 
@@ -261,12 +268,12 @@ static bool read_slice(struct cursor *in, struct arena *mem, struct rollup_delta
 }
 
 /* Slices one by one, into an array sized by what the bytes can hold at most. */
-static bool read_slices(struct cursor *in, struct arena *mem, struct contribution *c,
-                        struct err *err)
+static bool read_slices(struct cursor *in, size_t columns, struct arena *mem,
+                        struct contribution *c, struct err *err)
 {
     uint64_t n = cursor_uleb(in);
 
-    if (n > MAX_STORED_SLICES || n * (ROLLUP_COUNT + 2) > cursor_left(in)) {
+    if (n > MAX_STORED_SLICES || n * (columns + 2) > cursor_left(in)) {
         in->failed = true;
         return true;
     }
@@ -274,7 +281,7 @@ static bool read_slices(struct cursor *in, struct arena *mem, struct contributio
     while (c->slices && !in->failed && c->n_slices < n) {
         struct rollup_delta *d = &c->slices[c->n_slices];
 
-        if (!read_slice(in, mem, d, err))
+        if (!read_slice(in, columns, mem, d, err))
             return false;
         if (c->n_slices && d->scene && strcmp(d[-1].scene, d->scene) >= 0)
             in->failed = true;
@@ -377,25 +384,32 @@ static void read_cells(struct cursor *in, struct arena *mem, struct contribution
     }
 }
 
+static bool read_all(struct cursor *in, struct arena *mem, struct contribution *c, struct err *err)
+{
+    uint8_t format = cursor_u8(in);
+
+    if (format < FORMAT_WITHOUT_ROWS || format > FORMAT)
+        return err_set(err, ERR_INVALID, "contribution: format %u, expected %u", format, FORMAT);
+    for (size_t i = 0; i < MODEL_COUNT; i++)
+        *column(c, model_offset[i]) = read_zigzag(in);
+    if (!read_slices(in, format == FORMAT ? ROLLUP_COUNT : COLUMNS_WITHOUT_SUMMARIES, mem, c, err))
+        return false;
+    if (format == FORMAT_WITHOUT_ROWS)
+        return true;
+    if (!read_rows(in, mem, c, err))
+        return false;
+    read_cells(in, mem, c);
+    return true;
+}
+
 bool contribution_read(const void *bytes, size_t n, struct arena *mem, struct contribution *out,
                        struct err *err)
 {
     struct cursor in = cursor_over(bytes, n, "contribution");
     struct contribution c = {0};
 
-    if (n) {
-        uint8_t format = cursor_u8(&in);
-
-        if (format != FORMAT && format != FORMAT_WITHOUT_ROWS)
-            return err_set(err, ERR_INVALID, "contribution: format %u, expected %u", format,
-                           FORMAT);
-        for (size_t i = 0; i < MODEL_COUNT; i++)
-            *column(&c, model_offset[i]) = read_zigzag(&in);
-        if (!read_slices(&in, mem, &c, err) || (format == FORMAT && !read_rows(&in, mem, &c, err)))
-            return false;
-        if (format == FORMAT)
-            read_cells(&in, mem, &c);
-    }
+    if (n && !read_all(&in, mem, &c, err))
+        return false;
     if (arena_full(mem))
         return err_set(err, ERR_TOO_BIG, "contribution: needs more memory than it may take");
     if (in.failed || cursor_left(&in))

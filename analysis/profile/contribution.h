@@ -27,7 +27,10 @@
     X(perfdog_janks)                                                                               \
     X(perfdog_big_janks)                                                                           \
     X(perfdog_stutter_us)                                                                          \
-    X(missed_frames)
+    X(missed_frames)                                                                               \
+    X(summary_sessions)      /* of those above, what is known by a summary alone, */               \
+    X(summary_frames)        /* which does not tell the four before nor slow sessions: */          \
+    X(summary_foreground_us) /* no base of their rates */
 
 struct rollup_delta {
     const char *scene; /* "" = whole session */
@@ -84,8 +87,8 @@ bool metric_sums_add(const void *bytes, size_t n, int64_t sum[METRICS_N][METRIC_
 bool contribution_of(const struct session_result *r, struct arena *mem, struct contribution *out,
                      struct err *err) MUST_CHECK;
 
-/* Stored form: versioned bytes. contribution_read(…, 0 bytes) is the empty contribution. The form
- * before this one, without rows and cells, is read too. */
+/* Stored form: versioned bytes. contribution_read(…, 0 bytes) is the empty contribution. The forms
+ * before this one, without what summaries told, and without rows and cells, are read too. */
 void contribution_write(const struct contribution *c, struct buf *out);
 bool contribution_read(const void *bytes, size_t n, struct arena *mem, struct contribution *out,
                        struct err *err) MUST_CHECK;

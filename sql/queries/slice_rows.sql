@@ -7,7 +7,8 @@ CROSS JOIN unnest($3::smallint[]) AS t (tier)
 CROSS JOIN LATERAL (
     SELECT sessions, excluded_sessions, slow_sessions, frames, frame_sum_us, foreground_us,
            janks_minor, janks_normal, janks_severe, jank_us, perfdog_janks, perfdog_big_janks,
-           perfdog_stutter_us, missed_frames, sketch
+           perfdog_stutter_us, missed_frames, summary_sessions, summary_frames,
+           summary_foreground_us, sketch
     FROM frame_rollup
     WHERE shard = s.shard AND build_id = $2::integer AND tier = t.tier AND scene = $4::text
       AND day >= coalesce($5::date, '-infinity') AND day < coalesce($6::date, 'infinity')

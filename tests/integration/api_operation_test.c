@@ -210,6 +210,40 @@ static void computes_rates_over_foreground_time(void **state)
     near(rates, "jank_ms_per_minute", 2000.0 / 60.02 * 60, 0.01);
 }
 
+/* They tell no missed frames, no PerfDog janks and not whether they were slow. */
+static void summaries_do_not_dilute_what_they_do_not_tell(void **state)
+{
+    struct api *api = *state;
+    struct sketch times = {.count = {[139] = 3000}};
+    struct part_summary summary = {
+        .foreground_ms = 60000, .frames = 3000, .frame_sum_us = 60000000, .sketch = &times};
+    const json_t *rates;
+    long long build;
+
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct session_builder *b = sb_new(seed);
+
+        sb_part(b, 0, 0);
+        if (seed == 1) {
+            uint64_t t = sb_steady(b, 0, 2000, 16670);
+
+            sb_end(b, sb_steady(b, t, 2000, 60000), END_STOPPED); /* missed: a half */
+        } else {
+            sb_summary(b, &summary);
+            sb_end(b, 60000000, END_STOPPED);
+        }
+        api_upload(api, 0, b, "phone");
+        sb_free(b);
+    }
+    build = (long long)pg_i64(api->conninfo, "SELECT build_id FROM build");
+    rates = api_get(api, 0, ROLE_READ, 200, "/v1/slices?build=%lld", build);
+    assert_int_equal(api_i64(json_object_get(rates, "counts"), "sessions"), 4);
+    assert_int_equal(api_i64(json_object_get(rates, "counts"), "summary_sessions"), 3);
+    rates = json_object_get(rates, "rates");
+    near(rates, "missed_frames_percent", 50, 0.1);
+    near(rates, "slow_sessions_percent", 100, 0.1);
+}
+
 static void names_the_argument_of_a_slice_that_is_wrong(void **state)
 {
     static const char *const bad[][2] = {
@@ -304,6 +338,7 @@ int main(void)
         TEST(merges_the_rollups_of_a_slice),
         TEST(looks_up_a_slice_by_its_whole_key),
         TEST(computes_rates_over_foreground_time),
+        TEST(summaries_do_not_dilute_what_they_do_not_tell),
         TEST(names_the_argument_of_a_slice_that_is_wrong),
         TEST(gives_metrics_that_promtool_takes),
         TEST(asks_the_database_for_gauges_only_now_and_then),

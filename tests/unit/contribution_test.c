@@ -103,6 +103,62 @@ static void sums_of_a_session_are_its_slices(void **state)
     assert_int_equal(c->model.mean_battery_sessions, 1);
 }
 
+/* What a summary does not tell must not be divided by what it tells. */
+static void what_a_summary_gives_is_told_apart(void **state)
+{
+    struct sketch times = {.count = {[139] = 590, [300] = 10}};
+    struct part_summary summary = {.foreground_ms = 13000,
+                                   .frames = 600,
+                                   .frame_sum_us = 12345678,
+                                   .frame_max_us = 409000,
+                                   .jank_ms = 4000,
+                                   .janks = {4, 3, 3},
+                                   .sketch = &times};
+
+    (void)state;
+    sb_part(b, 0, 0);
+    sb_summary(b, &summary);
+
+    const struct rollup_delta *all = of_the_builder()->slices;
+
+    assert_int_equal(all->sessions, 1);
+    assert_int_equal(all->summary_sessions, 1);
+    assert_int_equal(all->frames, 600);
+    assert_int_equal(all->summary_frames, 600);
+    assert_int_equal(all->foreground_us, 13000000);
+    assert_int_equal(all->summary_foreground_us, 13000000);
+    sb_steady(b, 0, 5, 16670); /* the files came after all */
+    all = of_the_builder()->slices;
+    assert_int_equal(all->frames, 5);
+    assert_int_equal(all->summary_sessions + all->summary_frames + all->summary_foreground_us, 0);
+}
+
+/* Bytes of format 2: of the model nine columns, one slice "" with fourteen, an empty sketch, no
+ * rows, no cells. */
+static void the_form_without_summaries_is_read(void **state)
+{
+    unsigned char old[64] = {2};
+    struct arena *mem = arena_new(1 << 20);
+    struct contribution c;
+    struct err err;
+    size_t n = 1 + 9;
+
+    (void)state;
+    old[n++] = 1;
+    old[n++] = 0;
+    for (int i = 0; i < 14; i++)
+        old[n++] = (unsigned char)(2 * (i + 1));
+    old[n++] = 1;
+    old[n++] = 1; /* layout */
+    n += 2;
+    assert_true(contribution_read(old, n, mem, &c, &err));
+    assert_int_equal(c.n_slices, 1);
+    assert_int_equal(c.slices[0].sessions, 1);
+    assert_int_equal(c.slices[0].missed_frames, 14);
+    assert_int_equal(c.slices[0].summary_sessions, 0);
+    arena_free(mem);
+}
+
 static void an_excluded_session_adds_its_count_alone(void **state)
 {
     (void)state;
@@ -342,9 +398,9 @@ static void bytes_that_are_no_contribution_are_refused(void **state)
     buf_byte(&stored, 0);
     assert_false(
         contribution_read(stored.at, stored.len, a.mem, &read, &err)); /* a byte too many */
-    stored.at[0] = 3;
+    stored.at[0] = 4;
     assert_false(contribution_read(stored.at, stored.len, a.mem, &read, &err));
-    assert_non_null(strstr(err.text, "format 3"));
+    assert_non_null(strstr(err.text, "format 4"));
     assert_int_equal(read.n_slices, 77);
     buf_fini(&stored);
 
@@ -416,6 +472,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         T(sums_of_a_session_are_its_slices),
+        T(what_a_summary_gives_is_told_apart),
+        T(the_form_without_summaries_is_read),
         T(an_excluded_session_adds_its_count_alone),
         T(a_session_without_frames_counts_but_has_no_percentile),
         T(a_slow_session_counts_once),

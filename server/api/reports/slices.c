@@ -114,19 +114,20 @@ static json_t *frame_times(const struct rollup_delta *s)
 static json_t *jank_rates(const struct rollup_delta *s)
 {
     int64_t all = s->janks_minor + s->janks_normal + s->janks_severe, base = s->foreground_us;
+    int64_t full = base - s->summary_foreground_us; /* what tells more than janks */
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",                     //
-                     "janks_per_10min", ratio(all, base, TEN_MINUTES_US),                      //
-                     "minor_per_10min", ratio(s->janks_minor, base, TEN_MINUTES_US),           //
-                     "normal_per_10min", ratio(s->janks_normal, base, TEN_MINUTES_US),         //
-                     "severe_per_10min", ratio(s->janks_severe, base, TEN_MINUTES_US),         //
-                     "jank_ms_per_minute", ratio(s->jank_us, base, MINUTE_MS_PER_US),          //
-                     "perfdog_janks_per_10min", ratio(s->perfdog_janks, base, TEN_MINUTES_US), //
-                     "perfdog_big_janks_per_10min",
-                     ratio(s->perfdog_big_janks, base, TEN_MINUTES_US),                  //
-                     "perfdog_stutter_percent", ratio(s->perfdog_stutter_us, base, 100), //
-                     "missed_frames_percent", ratio(s->missed_frames, s->frames, 100),   //
-                     "slow_sessions_percent", ratio(s->slow_sessions, s->sessions, 100));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",                                 //
+        "janks_per_10min", ratio(all, base, TEN_MINUTES_US),                                  //
+        "minor_per_10min", ratio(s->janks_minor, base, TEN_MINUTES_US),                       //
+        "normal_per_10min", ratio(s->janks_normal, base, TEN_MINUTES_US),                     //
+        "severe_per_10min", ratio(s->janks_severe, base, TEN_MINUTES_US),                     //
+        "jank_ms_per_minute", ratio(s->jank_us, base, MINUTE_MS_PER_US),                      //
+        "perfdog_janks_per_10min", ratio(s->perfdog_janks, full, TEN_MINUTES_US),             //
+        "perfdog_big_janks_per_10min", ratio(s->perfdog_big_janks, full, TEN_MINUTES_US),     //
+        "perfdog_stutter_percent", ratio(s->perfdog_stutter_us, full, 100),                   //
+        "missed_frames_percent", ratio(s->missed_frames, s->frames - s->summary_frames, 100), //
+        "slow_sessions_percent", ratio(s->slow_sessions, s->sessions - s->summary_sessions, 100));
 }
 
 static json_t *counts(const struct rollup_delta *s)
