@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the change rests on: fewer sessions than have the metric. */
+static long long compared(const json_t *a)
+{
+    const json_t *evidence = json_object_get(a, "evidence");
+
+    return (long long)(json_object_get(evidence, "sessions") ? number(evidence, "sessions")
+                                                             : number(a, "sessions"));
+}
+
 static void put_alert(const struct term *t, const json_t *a)
 {
     bool live =
@@ -23,7 +32,7 @@ static void put_alert(const struct term *t, const json_t *a)
     fprintf(t->out, " %+6.1f %%  (%+.1f … %+.1f %%)  n = %lld\n",
             100 * json_number_value(json_object_get(a, "change")),
             100 * json_number_value(json_object_get(a, "low")),
-            100 * json_number_value(json_object_get(a, "high")), (long long)number(a, "sessions"));
+            100 * json_number_value(json_object_get(a, "high")), compared(a));
 }
 
 static void show_row(const json_t *alert)

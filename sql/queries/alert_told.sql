@@ -1,7 +1,8 @@
 -- An alert as it is told.
 SELECT a.alert_id, a.version, a.state, a.tier::bigint AS tier, a.scene, a.metric,
        coalesce(a.change, 'NaN') AS change, coalesce(a.low, 'NaN') AS low,
-       coalesce(a.high, 'NaN') AS high, a.sessions,
+       coalesce(a.high, 'NaN') AS high,
+       coalesce((a.evidence ->> 'sessions')::bigint, a.sessions) AS sessions, -- that entered the change
        b.version_name || ' (' || b.version_code || ')' AS build,
        o.version_name || ' (' || o.version_code || ')' AS baseline,
        coalesce(a.evidence ->> 'summary', '') AS summary,

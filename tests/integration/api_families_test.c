@@ -531,6 +531,7 @@ static void families_are_merged_and_split_by_hand_and_back(void **state)
     list = api_get(api, 0, ROLE_READ, 200, "/v1/families/%s/stacks", a);
     edit = json_object_get(json_object_get(item(list, 1), "why"), "edits");
     assert_int_equal(json_array_size(edit), 1);
+    assert_true(json_is_null(json_object_get(json_array_get(edit, 0), "depth"))); /* a merge */
     snprintf(path, sizeof path, "/v1/families/%s/split", a);
     api_problem(api_post(api, 0, ROLE_ADMIN, 409, path, "{\"depth\": 4}"), "conflict", "");
     snprintf(path, sizeof path, "/v1/family-edits/%lld/undo", (long long)id);
@@ -659,6 +660,10 @@ static void a_family_is_split_at_a_greater_depth_and_joined_again(void **state)
     list = api_get(api, 0, ROLE_READ, 200, "/v1/families");
     assert_int_equal(items(list), 2);
     assert_int_equal(api_i64(item(list, 0), "events"), 1);
+    snprintf(id, sizeof id, "%s", api_text(item(list, 0), "id"));
+    list = json_object_get(
+        json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/families/%s", id), "why"), "edits");
+    assert_int_equal(api_i64(json_array_get(list, 0), "depth"), 2);
     snprintf(path, sizeof path, "/v1/family-edits/%lld/undo", (long long)edit);
     api_post(api, 0, ROLE_ADMIN, 200, path, NULL);
     settle(api);

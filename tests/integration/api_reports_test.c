@@ -126,6 +126,36 @@ static bool body_has(const struct api *api, const char *text)
     return memmem(api->answer.body, api->answer.len, text, strlen(text)) != NULL;
 }
 
+static const json_t *figure_of(const json_t *report, const char *metric)
+{
+    const json_t *slice = json_array_get(json_object_get(report, "slices"), 0);
+
+    return json_object_get(json_object_get(slice, "figures"), metric);
+}
+
+/* For people: names and definitions, what the baseline had, and the sessions behind a change. */
+static void the_page_says_what_its_figures_are(void **state)
+{
+    struct api *api = *state;
+    char path[100], n[80];
+    const json_t *f;
+
+    fill(api, 3000, 0, 0, 0);
+    f = figure_of(
+        api_get(api, 0, ROLE_READ, 200, "/v1/report?build=%lld&tier=low&scene=", (long long)build),
+        "p90");
+    snprintf(n, sizeof n, "<small>n = %lld / %lld</small>", (long long)api_i64(f, "compared_n"),
+             (long long)api_i64(f, "compared_baseline_n"));
+    snprintf(path, sizeof path, "/v1/report?build=%lld&format=html", (long long)build);
+    api_send(api, (struct api_call){.method = "GET", .path = path, .key = api->key[0][ROLE_READ]});
+    assert_int_equal(api->answer.status, 200);
+    assert_true(body_has(api, n));
+    assert_true(body_has(api, "<small>was "));
+    assert_true(body_has(api, "<th scope=row>P90 frame time<small>ms</small>"));
+    assert_true(body_has(api, "<dt>P90 frame time, ms</dt><dd>Nine of ten valid foreground"));
+    assert_false(body_has(api, "<th scope=row>p90"));
+}
+
 static void gives_the_same_figures_as_csv_and_as_a_page(void **state)
 {
     struct api *api = *state;
@@ -138,6 +168,7 @@ static void gives_the_same_figures_as_csv_and_as_a_page(void **state)
     api_send(api, (struct api_call){.method = "GET", .path = path, .key = api->key[0][ROLE_READ]});
     assert_int_equal(api->answer.status, 200);
     assert_true(body_has(api, "tier,scene,installs,metric,unit,n,value"));
+    assert_true(body_has(api, ",same_time,compared_n,compared_baseline_n\r\n"));
     assert_true(body_has(api, "\"'=1+<b>&\""));
     snprintf(path, sizeof path, "/v1/report?build=%lld&format=html", (long long)build);
     api_send(api, (struct api_call){.method = "GET", .path = path, .key = api->key[0][ROLE_READ]});
@@ -379,6 +410,39 @@ static void an_alert_that_opens_again_is_nobodys(void **state)
 
 /* Reports, health, tiers, heat map --------------------------------------------------------------
  */
+
+static const json_t *finding(const json_t *check, const char *name)
+{
+    static const char *const lists[] = {"findings", "checks"};
+    const json_t *f;
+    size_t i;
+
+    for (size_t l = 0; l < 2; l++)
+        json_array_foreach(json_object_get(check, lists[l]), i, f)
+        {
+            if (strcmp(api_text(f, "check"), name) == 0)
+                return f;
+        }
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+/* So that a page can say it in another language. */
+static void a_health_check_has_all_its_numbers_beside_the_text(void **state)
+{
+    struct api *api = *state;
+    char id[33];
+    const json_t *check;
+
+    fill(api, 3000, 0, 0, 0);
+    api_play(api, 0, 1, 5, id);
+    check = api_get(api, 0, ROLE_READ, 200, "/v1/health-check?build=%lld", (long long)build);
+    assert_true(json_is_integer(json_object_get(finding(check, "volume"), "days")));
+    assert_true(json_is_integer(json_object_get(finding(check, "volume"), "excluded")));
+    assert_true(json_is_integer(json_object_get(finding(check, "untiered"), "models")));
+    assert_string_equal(api_text(finding(check, "channel"), "metric"), "p90");
+    assert_null(json_object_get(finding(check, "symbols"), "metric"));
+}
 
 static void makes_reports_and_health_checks_by_itself(void **state)
 {
@@ -633,6 +697,7 @@ int main(void)
         TEST(tells_the_change_where_it_is_and_none_elsewhere),
         TEST(is_one_slice_when_one_is_asked_for),
         TEST(reads_as_many_rows_as_there_are_slices),
+        TEST(the_page_says_what_its_figures_are),
         TEST(gives_the_same_figures_as_csv_and_as_a_page),
         TEST(refuses_what_it_does_not_know),
         TEST(opens_one_alert_where_the_build_is_worse),
@@ -644,6 +709,7 @@ int main(void)
         TEST(goes_through_its_states),
         TEST(ends_alerts_of_builds_that_nobody_watches_any_more),
         TEST(an_alert_that_opens_again_is_nobodys),
+        TEST(a_health_check_has_all_its_numbers_beside_the_text),
         TEST(makes_reports_and_health_checks_by_itself),
         TEST(volume_is_of_whole_days_that_both_builds_have_had),
         TEST(volume_without_sessions_of_either_build_is_no_alarm),

@@ -286,12 +286,22 @@ static void alerts_are_listed_and_explained(void **state)
     says("mode/map1");
     says("p90");
     says(" %  (");
+    /* the sessions that the change was taken from, not all that have the metric */
+    pg_sql(api->conninfo, "UPDATE alert SET evidence = jsonb_set(evidence, '{sessions}', '17')");
+    run(api, 0, "alerts list");
+    says("  n = 17\n");
+    api_post(api, 0, ROLE_ADMIN, 201, "/v1/channels",
+             "{\"name\":\"chat\",\"kind\":\"webhook\",\"filter\":{\"states\":[\"acknowledged\"]},"
+             "\"secrets\":{\"url\":\"https://"
+             "example.org/\",\"key\":\"0123456789abcdef\"}}");
     run(api, 0, "alerts show %lld", (long long)id);
     says("mode/map1");
     says("\nMix of devices and players, taken out: ");
     says("\n256 installs that have both builds: ");
     says_not("?");
     run(api, 0, "alerts ack %lld", (long long)id);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT (body::jsonb ->> 'n')::bigint FROM delivery"),
+                     17);
     says("\n256 installs that have both builds: ");
     /* names in it are foreign */
     pg_sql(api->conninfo, "UPDATE alert SET evidence = jsonb_set(evidence, '{detail}', "

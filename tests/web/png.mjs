@@ -1,7 +1,7 @@
-// Writes small pictures: 32 colours at most, by median cut, so that references weigh a fifth.
+// Writes small pictures: few colours, by median cut, so that references weigh a fifth.
 import { deflateSync } from 'node:zlib';
 
-const COLOURS = 32;
+const COLOURS = 16; // as many as half a byte tells apart
 
 const table = Array.from({ length: 256 }, (_, n) => {
     for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
@@ -49,10 +49,10 @@ function spread(box) {
 }
 
 // Halves the box with most pixels times spread, at its middle pixel, until there are enough.
-function boxesOf(counts) {
+function boxesOf(counts, most) {
     const make = (colours) => ({ colours, pixels: colours.reduce((n, [, m]) => n + m, 0), ...spread(colours) });
     const boxes = [make([...counts])];
-    while (boxes.length < COLOURS) {
+    while (boxes.length < most) {
         let at = 0;
         for (let i = 1; i < boxes.length; i++) if (boxes[i].pixels * boxes[i].width > boxes[at].pixels * boxes[at].width) at = i;
         const { colours, width, shift, pixels } = boxes[at];
@@ -86,24 +86,28 @@ export const pixels = async (png) => {
 };
 
 // rgba: width x height pixels, opaque. Gives the file's bytes.
-export function palettePng(rgba, width, height) {
-    const palette = Buffer.alloc(3 * COLOURS);
+export function palettePng(rgba, width, height, colours = COLOURS) {
+    const palette = Buffer.alloc(3 * colours);
     const index = new Map();
-    const boxes = boxesOf(count(rgba));
+    const boxes = boxesOf(count(rgba), colours);
     boxes.forEach((box, i) => {
         [16, 8, 0].forEach((shift, k) => (palette[3 * i + k] = mean(box, shift)));
         for (const [c] of box) index.set(c, i);
     });
-    const rows = Buffer.alloc((width + 1) * height); // each begins with its filter: none
+    const bits = boxes.length > 16 ? 8 : 4;
+    const stride = 1 + Math.ceil((width * bits) / 8); // a row begins with its filter: none
+    const rows = Buffer.alloc(stride * height);
     for (let y = 0; y < height; y++)
         for (let x = 0; x < width; x++) {
             const i = 4 * (y * width + x);
-            rows[y * (width + 1) + 1 + x] = index.get((rgba[i] << 16) | (rgba[i + 1] << 8) | rgba[i + 2]);
+            const at = index.get((rgba[i] << 16) | (rgba[i + 1] << 8) | rgba[i + 2]);
+            if (bits === 8) rows[y * stride + 1 + x] = at;
+            else rows[y * stride + 1 + (x >> 1)] |= x & 1 ? at : at << 4;
         }
     const head = Buffer.alloc(13);
     head.writeUInt32BE(width, 0);
     head.writeUInt32BE(height, 4);
-    head.set([8, 3, 0, 0, 0], 8);
+    head.set([bits, 3, 0, 0, 0], 8);
     return Buffer.concat([
         Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
         chunk('IHDR', head),

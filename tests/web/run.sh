@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The page in Debian's Chromium, on the real server with data from `framewatch demo`.
 #   tests/web/run.sh [BUILD_DIR] [PART OF A NAME]       build/dev; last line: N passed, N failed, N skipped
-#   UPDATE_GOLDEN=1                    writes the reference screenshots anew
+#   UPDATE_GOLDEN=1                    writes the reference screenshots anew, and the pictures of README.md
 #   PAGES=family,compare               only those of the pages that are compared with references
-#   KEEP=DIR                           screenshots and server stay there, for a look
+#   KEEP=DIR                           screenshots stay there, for a look
 # Needs a build with the page (-DFW_WEB=ON), chromium, node and npm.
 set -euo pipefail
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -67,6 +67,129 @@ export default {
         await done();
     },
 
+    async 'each value that the SDK read is drawn over its own times'() {
+        const { items } = await api('/v1/sessions?platform=linux&limit=1'); // of the demo game
+        const timeline = await api(`/v1/sessions/${items[0].id}/timeline`);
+        // As the SDK reads them: PSS hardly ever, the others at other moments. How many a short session of a busy
+        // machine has of each is chance, so they are put in its place.
+        const series = (name, value, ...parts) => ({ name, unit: 'KiB', group: 'memory', t_us: parts.map((p) => Math.round(p * timeline.end_us)), value: parts.map(() => value) });
+        const names = {
+            PSS: series('pss_kb', 100000, 0.3),
+            RSS: series('rss_kb', 200000, 0.1, 0.2, 0.5, 0.9),
+            RssAnon: series('rss_anon_kb', 50000, 0.15, 0.25, 0.55, 0.8),
+        };
+        const read = (name) => names[name];
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.route('**/timeline', (route) => route.fulfill({ json: { ...timeline, hardware: Object.values(names) } }));
+        await page.goto(`${base}/sessions/${items[0].id}`);
+        const lane = page.locator('.lane', { hasText: 'Memory' });
+        await lane.locator('.u-over').waitFor();
+        // of each line where its colour begins and ends, as parts of the lane
+        const drawn = await lane.evaluate((box) => {
+            const canvas = box.querySelector('canvas');
+            const over = box.querySelector('.u-over');
+            const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            return [...box.querySelectorAll('.cap i')].map((swatch) => {
+                const colour = getComputedStyle(swatch).backgroundColor.match(/\d+/g).map(Number);
+                const near = (at) => colour.every((c, k) => Math.abs(c - data[at + k]) < 24) && data[at + 3] > 200; // scenes are a tint
+                const hit = (x, y) => near((y * width + x) * 4);
+                const columns = Array.from({ length: width }, (_, x) => x).filter((x) => Array.from({ length: height }, (_, y) => y).some((y) => hit(x, y)));
+                const part = (x) => (x - over.offsetLeft) / over.clientWidth;
+                return { name: swatch.parentElement.textContent.trim(), from: part(columns[0]), to: part(columns.at(-1)) };
+            });
+        });
+        for (const name of Object.keys(names)) {
+            const line = drawn.find((l) => l.name === name);
+            const [from, to] = [read(name).t_us[0], read(name).t_us.at(-1)].map((us) => us / timeline.end_us);
+            assert.ok(Math.abs(line?.from - from) < 0.02 && Math.abs(line?.to - to) < 0.02, `${name} from ${from} to ${to}: ${JSON.stringify(drawn)}`);
+        }
+        const middle = await lane.locator('.u-over').boundingBox();
+        await page.mouse.move(middle.x + middle.width / 2, middle.y + middle.height / 2);
+        for (const name of Object.keys(names)) assert.match(await lane.locator('.cap span', { hasText: new RegExp(`^${name} `) }).innerText(), /\d MB$/);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'the axis of time tells parts of a second where its steps are such'() {
+        const s = await hottest();
+        const { page, done } = await open({ role: 'read' });
+        await page.addInitScript(() => {
+            const write = CanvasRenderingContext2D.prototype.fillText;
+            window.written = [];
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+                window.written.push(text);
+                return write.call(this, text, ...place);
+            };
+        });
+        for (const [t1, wanted] of [
+            [28, ['0:20.500', '0:21.000', '0:27.500']],
+            [60, ['0:25', '0:30', '0:55']],
+        ]) {
+            await page.goto(`${base}/sessions/${s.id}?t0=20&t1=${t1}`);
+            await page.waitForFunction(() => window.written.some((text) => /^\d+:\d\d/.test(text)));
+            const times = await page.evaluate(() => [...new Set(window.written)].filter((text) => /^\d+:\d\d/.test(text)));
+            for (const w of wanted) assert.ok(times.includes(w), `${w} in ${times.join(' ')}`);
+            assert.equal(new Set(times.map((text) => text.length)).size, 1, times.join(' '));
+        }
+        await done();
+    },
+
+    async 'figures come with their unit'() {
+        const s = await hottest();
+        const { page, complaints, done } = await open({ role: 'read' });
+        await settled(page);
+        const coming = page.waitForEvent('download');
+        await page.getByRole('button', { name: 'CSV' }).click();
+        const head = readFileSync(await (await coming).path(), 'utf8').split('\r\n')[0];
+        for (const column of ['"Foreground, s"', '"Peak temperature, °C"', '"Peak memory, MB"']) assert.ok(head.includes(column), head);
+        await page.getByRole('columnheader', { name: 'Peak temperature, °C' }).waitFor();
+        await page.goto(`${base}/sessions/${s.id}`);
+        await page.locator('.u-over').first().waitFor();
+        const lanes = await page.locator('.lane .cap b').allInnerTexts();
+        assert.deepEqual(lanes, ['Frame time ms', 'Temperature °C', 'Core frequency MHz', 'Memory MB']);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'a device that tells neither maker nor model has a name all the same'() {
+        const { items } = await api('/v1/sessions?platform=linux&limit=1');
+        assert.equal(items[0].manufacturer + items[0].model, '');
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/sessions/${items[0].id}`);
+        await settled(page);
+        const { device } = await api(`/v1/sessions/${items[0].id}`);
+        assert.equal(await page.locator('.chip', { hasText: /^Device/ }).locator('span').last().innerText(), device.soc || 'unnamed');
+        await page.goto(`${base}/devices`);
+        await settled(page);
+        const models = await page.getByRole('region', { name: 'Models' }).locator('tbody button').allInnerTexts();
+        assert.ok(models.length > 10 && models.every((name) => name.trim()), models.join(' | '));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'a zoom that follows another at once is not taken back by the address'() {
+        const s = await hottest();
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/sessions/${s.id}?t0=10&t1=50`);
+        await page.locator('.u-over').first().waitFor();
+        // between the address and what follows it
+        await page.evaluate(() => {
+            const replace = history.replaceState;
+            history.replaceState = function (...to) {
+                replace.apply(this, to);
+                history.replaceState = replace;
+                document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'w', bubbles: true }));
+            };
+        });
+        await page.keyboard.press('w');
+        await page.waitForFunction(() => {
+            const q = new URLSearchParams(location.search);
+            return Math.abs(Number(q.get('t1')) - Number(q.get('t0')) - 40 * 0.6 * 0.6) < 0.01;
+        });
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
     async 'a jank opens with its cause, its evidence and its stack'() {
         const { items } = await api('/v1/sessions?limit=50&has_jank=true');
         let jank, session;
@@ -148,7 +271,37 @@ export default {
         assert.equal(raw.readUInt32LE(0), 0xfd2fb528); // zstd's magic number
         await settled(page);
         const csv = (await save(page.locator('#janks').getByRole('button', { name: 'CSV' }))).toString('utf8');
-        assert.match(csv, /^\ufeffTime,"Length, ms"/);
+        assert.match(csv, /^\ufeff"Time, s","Length, ms"/);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'sessions of a platform, a version and some days are chosen by controls'() {
+        const version = (await api('/v1/sessions?platform=ios&limit=1')).items[0].version_name;
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/sessions`);
+        await settled(page);
+        const filters = page.getByRole('form', { name: 'Filters' });
+        await filters.getByLabel('Platform').selectOption('ios');
+        await page.waitForURL(/platform=ios/);
+        await filters.getByLabel('Version name').fill(version);
+        await page.waitForURL(/version=/);
+        const today = new Date().toISOString().slice(0, 10);
+        await filters.getByLabel('Arrived from').fill(today);
+        await filters.getByLabel('Arrived until').fill(today);
+        await page.waitForURL(/from=.*to=/);
+        // the browser's zone is UTC; the last day is in it
+        const asked = new URL(page.url()).searchParams;
+        const next = new Date(Date.parse(today) + 86400000).toISOString().slice(0, 10);
+        assert.deepEqual([asked.get('from'), asked.get('to')], [`${today}T00:00:00Z`, `${next}T00:00:00Z`]);
+        await settled(page);
+        assert.equal(await filters.getByLabel('Arrived until').inputValue(), today);
+        const { items } = await api(`/v1/sessions?${asked}&limit=50`);
+        assert.equal(await page.getByRole('region', { name: 'Sessions' }).locator('tbody tr').count(), items.length);
+        assert.ok(items.every((s) => s.platform === 'ios' && s.version_name === version));
+        await filters.getByRole('button', { name: 'Clear' }).click();
+        await page.waitForURL(`${base}/sessions`);
+        assert.equal(await filters.getByLabel('Arrived from').inputValue(), '');
         assert.deepEqual(complaints, []);
         await done();
     },
@@ -170,7 +323,8 @@ export default {
     async 'an id that nothing has gets an answer, not an error'() {
         const { page, done } = await open({ role: 'read' });
         await page.goto(`${base}/sessions/${'0'.repeat(32)}`);
-        await page.getByText('No session has this id').waitFor();
+        await settled(page);
+        assert.equal(await page.innerText('main h1'), 'No session has this id');
         await done();
     },
 };

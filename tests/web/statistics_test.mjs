@@ -82,8 +82,12 @@ export default {
         const { page, complaints, done } = await open({ role: 'read' });
         await page.goto(`${base}/compare?build=${alert.build_id}&metric=${alert.metric}`);
         await settled(page);
-        await page.locator('.card', { hasText: 'certainly worse' }).first().waitFor();
+        await page.locator('.card', { hasText: 'figures are worse' }).first().waitFor();
         const answer = await api(`/v1/report?build=${alert.build_id}`);
+        const watched = answer.metrics.filter((m) => m.watched).map((m) => m.name);
+        const worse = answer.slices.filter((s) => s.tier > 0).flatMap((s) => watched.filter((m) => (s.figures[m]?.low ?? 0) > 0));
+        assert.ok(worse.length > 0);
+        assert.equal(await page.locator('#worse li').count(), worse.length);
         const slice = answer.slices.find((s) => s.tier === alert.tier && s.scene === alert.scene);
         const change = slice.figures[alert.metric].change;
         assert.ok(change > 0);
@@ -102,7 +106,7 @@ export default {
         await page.waitForURL(`${base}/janks/${family.id}`);
         await settled(page);
         const detail = await api(`/v1/families/${family.id}`);
-        await page.getByText(detail.why.sentence).waitFor();
+        await page.getByText(detail.why.sentence).waitFor(); // the page builds its own, in both languages
         await page.locator('.flame canvas').waitFor();
         await page.getByRole('tab', { name: 'Scenes' }).click();
         await page.waitForURL(/by=scenes/);
@@ -146,6 +150,25 @@ export default {
         assert.equal(new URL(page.url()).searchParams.get('fn'), name);
         await page.getByRole('button', { name: 'callers' }).click();
         await page.waitForURL(/side=callers/);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'a zoom into the flame graph is in the address, and a link shows it again'() {
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/janks/flame`);
+        await page.locator('.flame canvas').click({ position: { x: 30, y: 4.5 * 19 } });
+        await page.waitForURL(/zoom=/);
+        const name = page.locator('.flame + .row code');
+        const was = await name.innerText();
+        const link = page.url();
+        await page.goto(`${base}/sessions`);
+        await page.goto(link);
+        await name.waitFor();
+        assert.equal(await name.innerText(), was);
+        assert.equal(page.url(), link);
+        await page.locator('.flame + .row').getByRole('button', { name: 'All', exact: true }).click();
+        await page.waitForURL((url) => !url.searchParams.has('zoom'));
         assert.deepEqual(complaints, []);
         await done();
     },
@@ -256,6 +279,80 @@ export default {
         await page.getByRole('link', { name: 'Report to print' }).click();
         const report = await coming;
         await report.waitForSelector('table');
+        await report.setViewportSize({ width: 360, height: 780 });
+        assert.equal(await report.evaluate(() => document.documentElement.scrollWidth), 360);
+        assert.deepEqual(complaints, []);
+        // and says of each figure what the page says of it
+        const printed = await report.innerText('body');
+        const rows = page.getByRole('region', { name: 'All metrics' }).locator('tbody tr');
+        assert.ok((await rows.count()) > 10);
+        for (const row of await rows.all()) {
+            const tip = row.locator('.tip button');
+            await tip.focus();
+            const says = await row.locator('.pop').innerText();
+            assert.ok(printed.includes(says), says);
+        }
+        await done();
+    },
+
+    async 'a change stands beside the sessions it was taken from, wherever it stands'() {
+        const alert = (await api('/v1/alerts?state=live&limit=1')).items[0];
+        const { sessions, baseline_sessions } = alert.evidence;
+        const n = (v) => v.toLocaleString('en-GB');
+        const pair = `${n(sessions)} / ${n(baseline_sessions)}`;
+        const slice = (await api(`/v1/report?build=${alert.build_id}`)).slices.find((s) => s.tier === alert.tier && s.scene === alert.scene);
+        const figure = slice.figures[alert.metric];
+        assert.notEqual(figure.compared_n, figure.n, 'or the test tells nothing');
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/alerts`);
+        await settled(page);
+        const row = page.getByRole('region', { name: 'Alerts' }).locator('tbody tr', { has: page.locator(`a[href="/alerts/${alert.id}"]`) });
+        assert.ok((await row.innerText()).includes(pair), await row.innerText());
+        await page.goto(`${base}/compare?build=${alert.build_id}&metric=${alert.metric}&tier=${alert.tier}&scene=${encodeURIComponent(alert.scene)}`);
+        await settled(page);
+        const compared = `${n(figure.compared_n)} / ${n(figure.compared_baseline_n)}`;
+        assert.ok((await page.innerText('#metrics')).includes(compared), compared);
+        const html = await page.evaluate(async (path) => (await fetch(path)).text(), `/v1/report?build=${alert.build_id}&format=html`);
+        assert.ok(html.includes(`n = ${figure.compared_n} / ${figure.compared_baseline_n}<`));
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'a build has the figures that Compare has of it'() {
+        const alert = (await api('/v1/alerts?limit=1')).items[0];
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/compare?build=${alert.build_id}`);
+        await settled(page);
+        const cells = page.getByRole('region', { name: 'All metrics' }).locator('tbody tr');
+        const compare = {};
+        for (const row of await cells.all()) compare[(await row.locator('.tip button').getAttribute('aria-label'))] = await row.locator('td').nth(2).innerText();
+        await page.goto(`${base}/builds/${alert.build_id}`);
+        await settled(page);
+        await page.locator('.stat .tip').first().waitFor();
+        let told = 0;
+        for (const stat of await page.locator('.stat', { has: page.locator('.tip') }).all()) {
+            const label = await stat.locator('.tip button').getAttribute('aria-label');
+            assert.ok((await stat.locator('b').innerText()).startsWith(compare[label]), `${label}: ${await stat.innerText()}, Compare ${compare[label]}`);
+            told++;
+        }
+        assert.equal(told, 6);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
+    async 'gaps between tiers are those of the API'() {
+        const alert = (await api('/v1/alerts?limit=1')).items[0];
+        const { gaps, slices } = await api(`/v1/report?build=${alert.build_id}`);
+        assert.ok(gaps.length > 0);
+        const { page, complaints, done } = await open({ role: 'read' });
+        await page.goto(`${base}/scenes?build=${alert.build_id}`);
+        await settled(page);
+        const rows = page.getByRole('region', { name: 'Gap between tiers' }).locator('tbody tr');
+        for (const scene of new Set(slices.map((s) => s.scene).filter(Boolean))) {
+            const said = await rows.filter({ hasText: scene }).innerText();
+            const gap = gaps.find((g) => g.scene === scene);
+            assert.ok(said.includes(gap ? `× ${gap.ratio.toFixed(2)}` : '–'), `${said} / ${JSON.stringify(gap)}`);
+        }
         assert.deepEqual(complaints, []);
         await done();
     },

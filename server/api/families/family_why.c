@@ -65,10 +65,12 @@ static json_t *edits_json(const struct grouped *g)
     json_t *list = json_array();
 
     for (size_t i = 0; i < g->n_edits; i++)
-        json_array_append_new(list, json_pack("{s:I, s:s, s:o, s:o}", "id", g->edits[i]->edit_id,
-                                              "kind", g->edits[i]->split ? "split" : "merge",
-                                              "by_kin", text_json(g->edits[i]->by_kin), "lost",
-                                              text_json(g->edits[i]->lost)));
+        json_array_append_new(
+            list,
+            json_pack("{s:I, s:s, s:o, s:o, s:o}", "id", g->edits[i]->edit_id, "kind",
+                      g->edits[i]->split ? "split" : "merge", "depth",
+                      g->edits[i]->split ? json_integer(g->edits[i]->depth) : json_null(), "by_kin",
+                      text_json(g->edits[i]->by_kin), "lost", text_json(g->edits[i]->lost)));
     return list;
 }
 

@@ -116,6 +116,8 @@ struct check {
     const char *name;
     enum gravity gravity;
     double value, expected; /* NAN: none */
+    const char *metric;     /* NULL: none; what the text tells beside the two */
+    int64_t days, excluded, models;
     char text[240];
 };
 
@@ -153,6 +155,8 @@ static void check_volume(const struct facts *f, struct check *c)
     double ratio = base > 0 ? (double)now / (double)base : NAN;
 
     c->name = "volume";
+    c->days = f->days;
+    c->excluded = f->volume.excluded;
     c->value = (double)now;
     c->expected = base > 0 ? (double)base : NAN;
     c->gravity = isnan(ratio) ? UNKNOWN : ratio < 0.2 ? SERIOUS : ratio < 0.5 ? WARNING : FINE;
@@ -175,6 +179,7 @@ static void check_channel(const struct facts *f, enum metric m, struct check *c)
     double now = share(f->with[m], f->sessions), base = share(f->base_with[m], f->base_sessions);
 
     c->name = "channel";
+    c->metric = metric_info[m].name;
     c->value = now;
     c->expected = base;
     if (isnan(now) || isnan(base)) {
@@ -192,6 +197,7 @@ static void check_untiered(const struct facts *f, struct check *c)
     double now = share(f->untiered_sessions, f->sessions);
 
     c->name = "untiered";
+    c->models = f->untiered_models;
     c->value = now;
     c->expected = NAN;
     c->gravity = isnan(now) ? UNKNOWN : now > 0.2 ? WARNING : now > 0.05 ? NOTE : FINE;
@@ -249,11 +255,22 @@ static json_t *number(double v)
     return isfinite(v) ? json_real(round(v * 1e6) / 1e6) : json_null();
 }
 
+/* Whatever the text says is there as numbers too, for who says it in another language. */
 static json_t *check_json(const struct check *c)
 {
-    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "check", c->name, "status",
-                     gravity_name[c->gravity], "text", c->text, "value", number(c->value),
-                     "expected", number(c->expected));
+    json_t *tree =
+        json_pack("{s:s, s:s, s:s, s:o, s:o}", "check", c->name, "status", gravity_name[c->gravity],
+                  "text", c->text, "value", number(c->value), "expected", number(c->expected));
+
+    if (c->metric)
+        json_object_set_new(tree, "metric", json_string(c->metric));
+    if (strcmp(c->name, "volume") == 0) {
+        json_object_set_new(tree, "days", json_integer(c->days));
+        json_object_set_new(tree, "excluded", json_integer(c->excluded));
+    }
+    if (strcmp(c->name, "untiered") == 0)
+        json_object_set_new(tree, "models", json_integer(c->models));
+    return tree;
 }
 
 /* The gravest first; findings are those from notes on. */

@@ -1,6 +1,8 @@
 /* A report's document as CSV and as a page. Names in it come from phones: each is escaped. */
 #include "server/jobs/reports/report_doc.h"
 
+#include "server/jobs/reports/metric_text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,8 +53,9 @@ static void csv_value(struct buf *out, const json_t *v)
 
 void report_csv(const json_t *doc, struct buf *out)
 {
-    static const char *const column[] = {"n",   "value", "baseline_n", "baseline", "change",
-                                         "low", "high",  "mix",        "basis",    "same_time"};
+    static const char *const column[] = {
+        "n",    "value", "baseline_n", "baseline",  "change",     "low",
+        "high", "mix",   "basis",      "same_time", "compared_n", "compared_baseline_n"};
     size_t i, m;
     const json_t *slice, *metric;
 
@@ -92,10 +95,12 @@ static const char style[] =
     "font-variant-numeric:tabular-nums}"
     "th:first-child{text-align:left}thead th{border-bottom:2px solid #8888}"
     ".worse{color:#b3261e;font-weight:600}.better{color:#1b6e3c;font-weight:600}"
+    "dt{font-weight:600}dd{margin:0 0 .5rem}"
     ".few{opacity:.55}small{display:block;opacity:.75}"
     "@media(prefers-color-scheme:dark){.worse{color:#ffb4ab}.better{color:#7bd99a}}"
     "@media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}"
-    "tr{break-inside:avoid}}";
+    "tr{break-inside:avoid}}"
+    "@media screen and (max-width:52rem){table{display:block;overflow-x:auto}}";
 
 static void html_text(struct buf *out, const char *text)
 {
@@ -125,6 +130,19 @@ static double real(const json_t *object, const char *name)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
+/* How many sessions a figure rests on; where there is a change, those it was taken from. */
+static void html_n(struct buf *out, const json_t *figure)
+{
+    const bool compared = !isnan(real(figure, "change"));
+    const json_t *n = json_object_get(figure, compared ? "compared_n" : "n");
+    const json_t *base = json_object_get(figure, compared ? "compared_baseline_n" : "baseline_n");
+
+    buf_printf(out, "<small>n = %lld", (long long)json_integer_value(n));
+    if (json_is_integer(base))
+        buf_printf(out, " / %lld", (long long)json_integer_value(base));
+    buf_text(out, "</small>");
+}
+
 /* A change in percent; past tenfold its size says nothing more. */
 static void html_percent(struct buf *out, double change)
 {
@@ -134,11 +152,12 @@ static void html_percent(struct buf *out, double change)
         buf_printf(out, "%+.1f", 100 * change);
 }
 
-/* A figure, its change with interval, and how much stands behind it. */
+/* A figure beside the baseline's, its change with interval, and how much stands behind it. */
 static void html_figure(struct buf *out, const json_t *figure)
 {
     double value = real(figure, "value"), change = real(figure, "change");
     double low = real(figure, "low"), high = real(figure, "high"), mix = real(figure, "mix");
+    double base = real(figure, "baseline");
     const char *class = low > 0 ? "worse" : high < 0 ? "better" : "";
 
     if (!figure || isnan(value)) {
@@ -146,6 +165,8 @@ static void html_figure(struct buf *out, const json_t *figure)
         return;
     }
     buf_printf(out, "<td%s>%.4g", isnan(change) ? " class=few" : "", value);
+    if (!isnan(base))
+        buf_printf(out, "<small>was %.4g</small>", base);
     if (!isnan(change)) {
         buf_printf(out, " <span class=\"%s\">", class);
         html_percent(out, change);
@@ -160,8 +181,8 @@ static void html_figure(struct buf *out, const json_t *figure)
         html_percent(out, mix);
         buf_text(out, " %</small>");
     }
-    buf_printf(out, "<small>n = %lld</small></td>",
-               (long long)json_integer_value(json_object_get(figure, "n")));
+    html_n(out, figure);
+    buf_text(out, "</td>");
 }
 
 static void html_build(struct buf *out, const json_t *build)
@@ -220,6 +241,13 @@ static void html_head_row(struct buf *out, const char *first, const char **tier,
     buf_text(out, "</tr></thead><tbody>");
 }
 
+static const char *metric_called(const char *name)
+{
+    enum metric m;
+
+    return metric_named(name, &m) ? metric_text[m].name : name;
+}
+
 static void html_whole(struct buf *out, const json_t *doc, const char **tier, size_t n)
 {
     size_t m;
@@ -234,7 +262,7 @@ static void html_whole(struct buf *out, const json_t *doc, const char **tier, si
         if (!json_object_get(json_object_get(find_slice(doc, "", "all"), "figures"), name))
             continue;
         buf_text(out, "<tr><th scope=row>");
-        html_text(out, name);
+        html_text(out, metric_called(name));
         buf_text(out, "<small>");
         html_text(out, text_of(metric, "unit"));
         buf_text(out, "</small></th>");
@@ -268,7 +296,7 @@ static void html_scenes(struct buf *out, const json_t *doc, const json_t *metric
     const json_t *slice;
 
     buf_text(out, "<h2>");
-    html_text(out, name);
+    html_text(out, metric_called(name));
     buf_text(out, " by scene<small>");
     html_text(out, text_of(metric, "unit"));
     buf_text(out, "</small></h2><table>");
@@ -289,6 +317,26 @@ static void html_scenes(struct buf *out, const json_t *doc, const json_t *metric
         buf_text(out, "</tr>");
     }
     buf_text(out, "</tbody></table>");
+}
+
+/* What each metric of the report means. */
+static void html_definitions(struct buf *out, const json_t *doc)
+{
+    size_t i;
+    const json_t *metric;
+    enum metric m;
+
+    buf_text(out, "<h2>What the figures are</h2><dl>");
+    json_array_foreach(json_object_get(doc, "metrics"), i, metric)
+    {
+        if (metric_named(text_of(metric, "name"), &m) &&
+            json_object_get(json_object_get(find_slice(doc, "", "all"), "figures"),
+                            metric_info[m].name))
+            buf_printf(out, "<dt>%s, %s</dt><dd>%s %s</dd>", metric_text[m].name,
+                       metric_info[m].unit, metric_text[m].says,
+                       metric_kind_says[metric_info[m].kind]);
+    }
+    buf_text(out, "</dl>");
 }
 
 void report_html(const json_t *doc, struct buf *out)
@@ -314,12 +362,15 @@ void report_html(const json_t *doc, struct buf *out)
     buf_text(out,
              ". Frame times are means over sessions, each session counted once. A change has "
              "the mix of devices and players taken out (what that made is told beside it); its "
-             "interval holds at every look, 95 % together. Grey: too few sessions to compare.</p>");
+             "interval holds at every look, 95 % together. n: sessions of the build / of the "
+             "baseline; beside a change those it was taken from. Grey: too few sessions to "
+             "compare.</p>");
     html_whole(out, doc, tier, n);
     json_array_foreach(json_object_get(doc, "metrics"), m, metric)
     {
         if (any_scene(doc, text_of(metric, "name")))
             html_scenes(out, doc, metric, tier, n);
     }
+    html_definitions(out, doc);
     buf_text(out, "</body></html>\n");
 }

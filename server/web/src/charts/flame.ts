@@ -32,6 +32,11 @@ function hash(name: string): number {
     return h;
 }
 
+// Names on the way to a box, each as a few digits of its hash: short enough for an address, and good for
+// another tree that has them.
+const keyOf = (name: string) => (hash(name) % 36 ** 5).toString(36);
+const pathTo = (box: Box): string[] => (box.parent ? [...pathTo(box.parent), box.node.name] : []);
+
 export class Flame {
     private readonly canvas = document.createElement('canvas');
     private readonly tip = document.createElement('div');
@@ -47,7 +52,7 @@ export class Flame {
 
     constructor(
         private readonly host: HTMLElement,
-        private readonly onZoom: (path: string[]) => void,
+        private readonly onZoom: (path: string[], keys: string) => void,
     ) {
         this.tip.className = 'charttip';
         this.tip.hidden = true;
@@ -68,7 +73,8 @@ export class Flame {
         this.host.textContent = '';
     }
 
-    set(root: FlameNode, find: string, unit: string) {
+    // keys: what onZoom told, or nothing for all of it.
+    set(root: FlameNode, find: string, unit: string, keys: string) {
         this.unit = unit;
         this.root = root;
         this.find = find.toLowerCase();
@@ -86,6 +92,18 @@ export class Flame {
         this.zoomed = this.rows[0][0];
         this.width = 0;
         this.resize();
+        this.show(keys);
+    }
+
+    // As far down as the tree has these names.
+    show(keys: string) {
+        let box = this.rows[0]?.[0] ?? null;
+        for (const key of keys ? keys.split('.') : []) {
+            const child: Box | undefined = this.rows[box!.depth + 1]?.find((b) => b.parent === box && keyOf(b.node.name) === key);
+            if (!child) break;
+            box = child;
+        }
+        if (box !== this.zoomed) this.zoom(box);
     }
 
     search(find: string): number {
@@ -120,9 +138,8 @@ export class Flame {
         if (!box) return;
         this.zoomed = box;
         this.draw();
-        const path: string[] = [];
-        for (let b: Box | null = box; b && b.parent; b = b.parent) path.unshift(b.node.name);
-        this.onZoom(path);
+        const path = pathTo(box);
+        this.onZoom(path, path.map(keyOf).join('.'));
     }
 
     private resize() {

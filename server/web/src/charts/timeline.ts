@@ -1,7 +1,7 @@
 // A session's lanes over one time axis: frame times with scenes and marks, and hardware below them.
 // However often the view moves, it is drawn once in a frame of the browser.
 import uPlot from 'uplot';
-import { clock, num } from '../lib/format';
+import { clock, decimals, num } from '../lib/format';
 import { t } from '../lib/i18n';
 import { causeName, levelName } from '../lib/terms';
 import { palette } from '../lib/theme';
@@ -15,7 +15,7 @@ export interface LaneData {
     unit: string;
     digits: number;
     x: ArrayLike<number>; // seconds
-    series: { name: string; y: ArrayLike<number | null>; stepped?: boolean }[];
+    series: { name: string; y: ArrayLike<number | null | undefined>; stepped?: boolean }[]; // undefined: drawn on
     floor?: boolean; // begins at 0
 }
 
@@ -33,10 +33,13 @@ interface Look {
 
 const CAP_MS = 250; // longer janks sit at the upper edge
 const EDGE_PX = 32; // left and right of the lanes
+const SPARSE_PX = 40; // between samples, from which each is a dot: one alone makes no line
+const THOUSANDTHS_PX = 16;
+const NEAR_PX = 1e6; // as far as the lane goes: the cursor tells of each line its nearest sample
 
 export class SessionChart {
     private plots: uPlot[] = [];
-    private readouts: ((i: number | null, at: number | null) => void)[] = [];
+    private readouts: ((of: readonly (number | null)[] | null, at: number | null) => void)[] = [];
     private readonly sync = uPlot.sync(`session-${Math.random()}`);
     private readonly tip = document.createElement('div');
     private readonly end: number;
@@ -165,6 +168,11 @@ export class SessionChart {
         cap.className = 'cap';
         title.textContent = lane.name;
         cap.append(title);
+        if (lane.unit) {
+            const unit = document.createElement('small');
+            unit.textContent = lane.unit;
+            title.append(' ', unit);
+        }
         const values = lane.series.map((s, i) => {
             const item = document.createElement('span');
             const value = document.createElement('em');
@@ -179,9 +187,10 @@ export class SessionChart {
         });
         const time = document.createElement('span');
         if (frames) cap.append(time);
-        this.readouts.push((i, at) => {
+        this.readouts.push((of, at) => {
             lane.series.forEach((s, k) => {
-                const v = i === null ? null : s.y[i];
+                const i = of?.[k + 1];
+                const v = i === null || i === undefined ? null : s.y[i];
                 say(values[k], v === null || v === undefined ? '' : `${num(v, lane.digits)} ${lane.unit}`);
             });
             if (!frames) return;
@@ -202,7 +211,7 @@ export class SessionChart {
             {
                 width: Math.max(80, this.width - EDGE_PX),
                 height: look.height,
-                padding: [frames ? LANE_PX + MARKS_PX + 6 : 6, 8, look.axis ? 0 : 4, 0],
+                padding: [frames ? LANE_PX + MARKS_PX + 6 : 6, 16, look.axis ? 0 : 4, 0],
                 legend: { show: false },
                 cursor: this.cursor(),
                 scales: {
@@ -230,6 +239,7 @@ export class SessionChart {
             sync: { key: this.sync.key, setSeries: false },
             drag: { x: true, y: false, setScale: false, dist: 4 },
             points: { size: 6 },
+            hover: { prox: NEAR_PX },
             bind: {
                 dblclick: () => () => (this.all(), null),
                 mousedown: (self, _target, handler) => (e) => {
@@ -249,13 +259,20 @@ export class SessionChart {
             {
                 ...shared,
                 show: time,
-                values: (_u, v) => v.map((s) => clock(s * 1e6)),
+                values: (_u, v, _axis, _space, step) => v.map((s) => this.timeOf(s, step)),
                 size: 26,
-                space: 64,
+                space: 72,
                 incrs: [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600],
             },
-            { ...shared, size: 52, space: 26, values: (_u, v) => v.map((n) => num(n, n % 1 ? 1 : 0)) },
+            { ...shared, size: 52, space: 26, values: (_u, v, _axis, _space, step) => v.map((n) => num(n, decimals(step))) },
         ];
+    }
+
+    // One with thousandths has no room at the right edge.
+    private timeOf(s: number, step: number): string {
+        const { from, to } = this.now;
+        if (step < 1 && ((to - s) / (to - from)) * this.width < THOUSANDTHS_PX) return '';
+        return clock(Math.round(s * 1e3) * 1e3, step < 1);
     }
 
     private series(lane: LaneData, frames: boolean): uPlot.Series[] {
@@ -263,7 +280,7 @@ export class SessionChart {
             label: s.name || lane.name,
             stroke: this.colour(`c${1 + (i % 6)}`),
             width: 1.5,
-            points: { show: false },
+            points: { show: !frames && ((u, k, from, to) => sparse(u, k, from, to)), size: 5 },
             spanGaps: false,
             auto: !frames,
             ...(frames ? { paths: () => null } : s.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
@@ -287,7 +304,7 @@ export class SessionChart {
             setCursor: [
                 (self) => {
                     const at = (self.cursor.left ?? -1) >= 0 ? self.posToVal(self.cursor.left!, 'x') : null;
-                    this.readouts[slot]?.(at === null ? null : (self.cursor.idx ?? null), at);
+                    this.readouts[slot]?.(at === null ? null : (self.cursor.idxs ?? null), at);
                     if (line) this.hover(self);
                 },
             ],
@@ -311,6 +328,13 @@ export class SessionChart {
         this.tip.style.right = right ? `${this.width - x + 14}px` : 'auto';
         this.tip.style.top = '4.2rem';
     }
+}
+
+function sparse(u: uPlot, series: number, from: number, to: number): boolean {
+    const y = u.data[series];
+    let most = u.bbox.width / devicePixelRatio / SPARSE_PX;
+    for (let i = from; i <= to && most >= 0; i++) if (y[i] !== null && y[i] !== undefined) most--;
+    return most >= 0;
 }
 
 function say(at: HTMLElement, text: string) {

@@ -102,3 +102,5 @@ export const deliveryState = (state: string): [Tone, string] =>
             suppressed: ['', t('replaced by a newer one')],
         }) as Record<string, [Tone, string]>
     )[state] ?? ['', state];
+
+export const deliveryKind = (kind: string): string => ({ alert: t('alert'), report: t('report'), ticket: t('ticket'), test: t('test') })[kind] ?? kind;

@@ -19,6 +19,13 @@ export function num(v: Maybe, digits = 0): string {
     return absent(v) ? dash : format(digits).format(v);
 }
 
+// Digits after the point that tell multiples of a step apart: 0.25 → 2, 5 → 0.
+export function decimals(step: number): number {
+    let digits = 0;
+    while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits++;
+    return digits;
+}
+
 // 12,345 → 12.3k, for places with little room.
 export function short(v: Maybe): string {
     if (absent(v)) return dash;

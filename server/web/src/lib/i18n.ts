@@ -11,9 +11,13 @@ const current = store<Lang>('en');
 export const lang = () => current.get();
 export const useLang = () => useStore(current);
 
+// {n} is a value; {n|model|models} the first word if the value n is 1, else the second.
 export function t(text: string, values?: Values): string {
     const found = dictionary[text] ?? text;
-    return values ? found.replace(/\{(\w+)\}/g, (all, name) => String(values[name] ?? all)) : found;
+    if (!values) return found;
+    return found.replace(/\{(\w+)(?:\|([^|}]*)\|([^|}]*))?\}/g, (all, name, one, more) =>
+        one === undefined ? String(values[name] ?? all) : String(values[name]) === '1' ? one : more,
+    );
 }
 
 export async function setLang(next: Lang, remember = true) {

@@ -38,6 +38,7 @@ const kinds: Kind[] = [
         fields: [
             ['pss_kb', () => 'PSS'],
             ['phys_footprint_kb', () => t('physical footprint')],
+            ['rss_kb', () => 'RSS'],
             ['rss_anon_kb', () => 'RssAnon'],
             ['native_heap_kb', () => t('native heap')],
             ['java_heap_kb', () => t('Java heap')],
@@ -64,47 +65,53 @@ const kinds: Kind[] = [
     { key: 'battery', name: () => t('Battery charge'), unit: '%', by: 0.1, digits: 1, fields: [['battery_permille', () => '']] },
 ];
 
-const seconds = (us: number[]) => us.map((v) => v / 1e6);
+interface Line {
+    name: string;
+    at: Map<number, number | null>; // by microseconds
+    stepped?: boolean;
+}
+
+// Lines over the moments of any of them: the SDK reads each value at its own pace. At a moment that is not
+// its own a line is undefined, and the chart draws on; null, a value out of bounds, is a gap.
+function together(lines: Line[]): Pick<LaneData, 'x' | 'series'> {
+    const times = [...new Set(lines.flatMap((l) => [...l.at.keys()]))].sort((a, b) => a - b);
+    return {
+        x: times.map((v) => v / 1e6),
+        series: lines.map(({ name, at, stepped }) => ({ name, y: times.map((v) => at.get(v)), stepped })),
+    };
+}
 
 // Cores of one kind run at one frequency nearly always: their highest stands for them.
-function clusters(cores: Core[]): LaneData['series'] {
+function clusters(cores: Core[], by: number): Line[] {
     const found = [...new Set(cores.map((c) => c.cluster_max_khz))].sort((a, b) => b - a);
     return found.map((max) => {
         const same = cores.filter((c) => c.cluster_max_khz === max);
-        const y = same[0].t_us.map((_, i) => {
-            let most: number | null = null;
-            for (const c of same) {
-                const v = c.khz[i];
-                if (v !== null && v !== undefined && (most === null || v > most)) most = v;
-            }
-            return most === null ? null : most / 1000;
-        });
-        const name = max ? `${same.length} × ${(max / 1e6).toFixed(1)} GHz` : t('{n} cores', { n: same.length });
-        return { name, y, stepped: true };
+        const at: Line['at'] = new Map();
+        for (const c of same)
+            c.t_us.forEach((t_us, i) => {
+                const [v, most] = [c.khz[i] ?? null, at.get(t_us) ?? null];
+                at.set(t_us, v === null ? most : Math.max(v * by, most ?? 0));
+            });
+        const name = max ? `${same.length} × ${(max / 1e6).toFixed(1)} GHz` : t('{n} {n|core|cores}', { n: same.length });
+        return { name, at, stepped: true };
     });
 }
 
-function lane(kind: Kind, data: Timeline): LaneData | null {
-    const base = { key: kind.key, name: kind.name(), unit: kind.unit, digits: kind.digits, floor: kind.floor };
-    if (kind.key === 'frequency') {
-        if (!data.cores.length) return null;
-        return { ...base, x: seconds(data.cores[0].t_us), series: clusters(data.cores) };
-    }
-    const found = kind.fields
+function linesOf(kind: Kind, data: Timeline): Line[] {
+    return kind.fields
         .map(([field, name]) => ({ name: name(), of: data.hardware.find((h) => h.name === field) }))
-        .filter((f): f is { name: string; of: Series } => f.of !== undefined && f.of.value.some((v) => v !== null));
-    if (!found.length) return null;
-    const axis = found[0].of.t_us;
-    const series = found.map(({ name, of }) => {
-        const same = of.t_us.length === axis.length && of.t_us[0] === axis[0] && of.t_us[axis.length - 1] === axis[axis.length - 1];
-        const at = same ? null : new Map(of.t_us.map((v, i) => [v, of.value[i]]));
-        const y = axis.map((v, i) => {
-            const value = at ? (at.get(v) ?? null) : of.value[i];
-            return value === null ? null : value * kind.by;
-        });
-        return { name, y, stepped: kind.stepped };
-    });
-    return { ...base, x: seconds(axis), series };
+        .filter((f): f is { name: string; of: Series } => f.of !== undefined && f.of.value.some((v) => v !== null))
+        .map(({ name, of }) => ({
+            name,
+            at: new Map(of.t_us.map((t_us, i) => [t_us, of.value[i] === null ? null : of.value[i]! * kind.by])),
+            stepped: kind.stepped,
+        }));
+}
+
+function lane(kind: Kind, data: Timeline): LaneData | null {
+    const lines = kind.key === 'frequency' ? clusters(data.cores, kind.by) : linesOf(kind, data);
+    if (!lines.length) return null;
+    return { key: kind.key, name: kind.name(), unit: kind.unit, digits: kind.digits, floor: kind.floor, ...together(lines) };
 }
 
 export interface Lanes {

@@ -1,6 +1,7 @@
 // A build against its baseline as the API tells it.
 import { num } from './format';
 import { t } from './i18n';
+import { define, tierLabel, type Term } from './terms';
 
 export interface ReportBuild {
     id: number;
@@ -67,6 +68,53 @@ export const metricName = (m: string) =>
         slow_sessions: t('Slow sessions'),
     })[m] ?? m;
 
+const metricTerms: Record<string, Term> = {
+    p50: 'p50',
+    p90: 'p90',
+    p95: 'p95',
+    p99: 'p99',
+    mean: 'mean',
+    memory_pss: 'pss',
+    memory_footprint: 'footprint',
+    memory_rss: 'rss',
+    temperature: 'meanTemperature',
+    janks: 'janks',
+    janks_minor: 'minor',
+    janks_normal: 'normal',
+    janks_severe: 'severe',
+    jank_ms: 'jankTime',
+    perfdog_janks: 'perfdogJank',
+    perfdog_big_janks: 'bigJank',
+    stutter: 'stutter',
+    missed_frames: 'missed',
+    throttled: 'throttled',
+    slow_sessions: 'slow',
+};
+const means = ['p50', 'p90', 'p95', 'p99', 'mean', 'memory_pss', 'memory_footprint', 'memory_rss', 'temperature'];
+
+// What a metric of a build is: of a session, and of all of them. The report to print says the same.
+export const metricSays = (m: string): string =>
+    metricTerms[m]
+        ? `${define(metricTerms[m]).says} ${means.includes(m) ? t('Of a build: the geometric mean over its sessions, each counted once.') : t('Of a build: all that its sessions counted, by all of their time, frames or number.')}`
+        : '';
+
+export const unitName = (unit: string | undefined): string =>
+    unit === undefined
+        ? ''
+        : ({
+              'per 10 min': t('per 10 min'),
+              'ms per min': t('ms per min'),
+              '% of time': t('% of time'),
+              '% of frames': t('% of frames'),
+              '% of sessions': t('% of sessions'),
+          })[unit] ?? unit;
+
+export const sliceTier = (s: Slice) => (s.tier === null ? t('all tiers') : tierLabel(s.tier_name));
+
+// What a change rests on; without one, the sessions that have the figure.
+export const compared = (f: Figure | undefined): [number | undefined, number | undefined] =>
+    f && judge(f) !== 'unknown' ? [f.compared_n ?? f.n, f.compared_baseline_n ?? f.baseline_n] : [f?.n, f?.baseline_n];
+
 export const figure = (v: number | null | undefined) => (v === null || v === undefined ? '–' : num(v, Math.abs(v) >= 100 ? 0 : Math.abs(v) >= 10 ? 1 : 2));
 
 // More of any of these is worse.
@@ -76,15 +124,25 @@ export function judge(f: Figure | undefined): Judgement {
     return f.low > 0 ? 'worse' : f.high < 0 ? 'better' : 'same';
 }
 
-// Slices of one tier and scene for which something is certainly worse, the largest first.
-export function worst(r: Report, judged: Judgement = 'worse'): { slice: Slice; metric: string; figure: Figure }[] {
-    const watched = new Set(r.metrics.filter((m) => m.watched).map((m) => m.name));
+interface Judged {
+    slice: Slice;
+    metric: string;
+    figure: Figure;
+}
+// All watched figures of one tier and scene that have an interval.
+export function watched(r: Report): Judged[] {
+    const names = new Set(r.metrics.filter((m) => m.watched).map((m) => m.name));
     return r.slices
         .filter((s) => s.tier !== null && s.tier > 0)
         .flatMap((slice) =>
             Object.entries(slice.figures)
-                .filter(([name, f]) => watched.has(name) && judge(f) === judged)
+                .filter(([name, f]) => names.has(name) && judge(f) !== 'unknown')
                 .map(([metric, figure]) => ({ slice, metric, figure })),
-        )
+        );
+}
+// Those whose whole interval is worse or better, the largest change first.
+export function worst(r: Report, judged: Judgement = 'worse'): Judged[] {
+    return watched(r)
+        .filter((w) => judge(w.figure) === judged)
         .sort((a, b) => Math.abs(b.figure.change!) - Math.abs(a.figure.change!));
 }

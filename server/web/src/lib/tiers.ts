@@ -1,5 +1,6 @@
 // The tiers there are, as /v1/tiers tells them.
 import { t } from './i18n';
+import { tierLabel } from './terms';
 
 export interface Tier {
     tier: number;
@@ -19,6 +20,6 @@ export interface Tiers {
 
 // Values and names to choose from; the chosen one too if there is no such tier (any more).
 export function tierChoices(tiers: Tiers | null, chosen: string): [string, string][] {
-    const there = (tiers?.tiers ?? []).filter((x) => x.tier > 0).map((x): [string, string] => [String(x.tier), x.name]);
+    const there = (tiers?.tiers ?? []).filter((x) => x.tier > 0).map((x): [string, string] => [String(x.tier), tierLabel(x.name)]);
     return Number(chosen) > 0 && !there.some(([v]) => v === chosen) ? [...there, [chosen, t('tier {n}', { n: chosen })]] : there;
 }

@@ -2,15 +2,17 @@
 import { useState } from 'preact/hooks';
 import { send, useGet } from '../lib/api';
 import { levelOf, stateOf, type Alert } from '../lib/alerts';
+import { familyTitle } from '../lib/families';
 import { change, num, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
-import { figure, metricName } from '../lib/report';
+import { figure, metricName, metricSays, unitName } from '../lib/report';
 import { Link, url } from '../lib/router';
-import { Badge, Card, Empty, Failed, Stat, Waiting } from '../ui/pieces';
+import { tierLabel } from '../lib/terms';
+import { Badge, Card, Empty, Failed, Stat, Tip, Waiting } from '../ui/pieces';
 import { buildName, useBuilds, Whisker } from '../ui/more';
 import { Deliveries } from '../ui/deliveries';
-import { Table, type Column } from '../ui/table';
+import { Csv, Table, type Column } from '../ui/table';
 
 function Actions({ a, done }: { a: Alert; done: () => void }) {
     const [note, setNote] = useState('');
@@ -78,7 +80,7 @@ type Family = NonNullable<Alert['evidence']['families']>[number];
 export default function AlertPage({ id }: { id: string }) {
     const data = useGet<Alert>(`/v1/alerts/${id}`);
     const builds = useBuilds();
-    if (data.problem) return <Failed problem={data.problem} again={data.again} />;
+    if (data.problem) return <Failed page problem={data.problem} again={data.again} />;
     const a = data.value;
     if (!a) return <Waiting rows={6} />;
     const e = a.evidence;
@@ -104,11 +106,13 @@ export default function AlertPage({ id }: { id: string }) {
             term: 'interval',
             cell: (l) => (l.change === null || l.low === null || l.high === null ? '–' : <Whisker low={l.low} mid={l.change} high={l.high} scale={scale} />),
         },
+        { key: 'low', label: t('between'), right: true, cell: (l) => change(l.low), value: (l) => l.low },
+        { key: 'high', label: t('and'), right: true, cell: (l) => change(l.high), value: (l) => l.high },
     ];
     const familyColumns: Column<Family>[] = [
-        { key: 'title', label: t('Family'), cell: (f) => <Link class="mono break" href={url(`/janks/${f.family}`, { build: a.build_id })}>{f.title}</Link>, value: (f) => f.title },
-        { key: 'now', label: t('A session'), right: true, cell: (f) => figure(f.per_session), value: (f) => f.per_session },
-        { key: 'was', label: t('Before'), right: true, cell: (f) => figure(f.baseline_per_session), value: (f) => f.baseline_per_session },
+        { key: 'title', label: t('Family'), cell: (f) => <Link class="mono break" href={url(`/janks/${f.family}`, { build: a.build_id })}>{familyTitle(f.title)}</Link>, value: (f) => f.title },
+        { key: 'now', label: t('A session'), term: 'perSession', right: true, cell: (f) => figure(f.per_session), value: (f) => f.per_session },
+        { key: 'was', label: t('Before'), term: 'perSessionBefore', right: true, cell: (f) => figure(f.baseline_per_session), value: (f) => f.baseline_per_session },
         { key: 'owner', label: t('Owner'), cell: (f) => f.owner || '–', value: (f) => f.owner },
     ];
     return (
@@ -116,7 +120,7 @@ export default function AlertPage({ id }: { id: string }) {
             <div class="head">
                 <div>
                     <h1>{`${metricName(a.metric)}: ${change(a.change)}`}</h1>
-                    <p>{`${a.tier_name}${a.scene ? `, ${a.scene}` : ''} · ${name(a.build_id)} ${t('against')} ${name(a.baseline_id)}`}</p>
+                    <p>{`${tierLabel(a.tier_name)}${a.scene ? `, ${a.scene}` : ''} · ${name(a.build_id)} ${t('against')} ${name(a.baseline_id)}`}</p>
                 </div>
                 <div class="row">
                     <Badge tone={tone}>{state}</Badge>
@@ -128,11 +132,20 @@ export default function AlertPage({ id }: { id: string }) {
             <div class="stack">
                 <div class="stats">
                     <Stat term="interval" name={t('Change')} value={change(a.change)} n={`${change(a.low)} … ${change(a.high)}`} tone={(a.change ?? 0) > 0 ? 'bad' : ''} />
-                    <Stat name={t('This build')} value={figure(e.value)} unit={e.unit} n={t('baseline {value}', { value: figure(e.baseline) })} />
-                    <Stat name={t('Compared sessions')} value={num(e.sessions)} n={t('{n} of the baseline', { n: num(e.baseline_sessions) })} />
-                    <Stat name={t('Players seen')} value={num(e.installs)} />
+                    <Stat
+                        name={
+                            <>
+                                {t('This build')} <Tip name={metricName(a.metric)} text={metricSays(a.metric)} />
+                            </>
+                        }
+                        value={figure(e.value)}
+                        unit={unitName(e.unit)}
+                        n={t('baseline {value}', { value: figure(e.baseline) })}
+                    />
+                    <Stat term="compared" value={num(e.sessions)} n={t('{n} of the baseline', { n: num(e.baseline_sessions) })} />
+                    <Stat term="players" value={num(e.installs)} />
                     <Stat term="mix" value={change(e.mix)} />
-                    <Stat name={t('Threshold')} value={change(e.theta, 0)} n={e.pairs ? t('{n} installs with both builds: {change}', { n: num(e.pairs.installs), change: change(e.pairs.change) }) : undefined} />
+                    <Stat term="theta" value={change(e.theta, 0)} n={e.pairs ? t('{n} {n|install|installs} with both builds: {change}', { n: num(e.pairs.installs), change: change(e.pairs.change) }) : undefined} />
                 </div>
                 <div class="grid2">
                     <Card title={t('What to do')}>
@@ -147,11 +160,15 @@ export default function AlertPage({ id }: { id: string }) {
                             </p>
                         </div>
                     </Card>
-                    <Card flush title={t('Scenes worst hit')}>
-                        {looks.length ? <Table id="l" caption={t('Scenes worst hit')} columns={lookColumns} rows={looks} sortable={false} /> : <Empty title={t('It is one scene alone')} />}
+                    <Card flush title={t('In its scenes, the worst first')} tools={looks.length ? <Csv name={`alert-${id}-scenes`} columns={lookColumns} rows={looks} /> : undefined}>
+                        {looks.length ? <Table id="l" caption={t('In its scenes, the worst first')} columns={lookColumns} rows={looks} sortable={false} /> : <Empty title={t('It is one scene alone')} />}
                     </Card>
                 </div>
-                <Card flush title={t('Families whose rate moved')}>
+                <Card
+                    flush
+                    title={t('Families whose rate moved')}
+                    tools={e.families?.length ? <Csv name={`alert-${id}-families`} columns={familyColumns} rows={e.families} /> : undefined}
+                >
                     {e.families?.length ? (
                         <Table id="af" caption={t('Families whose rate moved')} columns={familyColumns} rows={e.families} />
                     ) : (

@@ -5,6 +5,7 @@ import { ago, change, num, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { metricName } from '../lib/report';
 import { Link, setQuery, useQuery } from '../lib/router';
+import { tierLabel } from '../lib/terms';
 import { Badge, Card, Empty, Failed, Head, Toggle, Waiting } from '../ui/pieces';
 import { Channels } from '../ui/channels';
 import { buildName, BuildSelect, useBuilds } from '../ui/more';
@@ -21,7 +22,7 @@ const columns = (name: (id: number) => string): Column<Alert>[] => [
                 <Link href={`/alerts/${a.id}`}>{metricName(a.metric)}</Link>
                 <span class="soft small">
                     {' '}
-                    {a.tier_name}
+                    {tierLabel(a.tier_name)}
                     {a.scene ? `, ${a.scene}` : ''}
                 </span>
             </span>
@@ -53,7 +54,14 @@ const columns = (name: (id: number) => string): Column<Alert>[] => [
         ),
         value: (a) => a.change,
     },
-    { key: 'n', label: t('Sessions'), right: true, cell: (a) => num(a.sessions), value: (a) => a.sessions },
+    {
+        key: 'n',
+        label: t('Compared sessions'),
+        term: 'compared',
+        right: true,
+        cell: (a) => <span class="nowrap">{`${num(a.evidence.sessions ?? a.sessions)} / ${num(a.evidence.baseline_sessions)}`}</span>,
+        value: (a) => a.evidence.sessions ?? a.sessions,
+    },
     { key: 'build', label: t('Build'), full: true, cell: (a) => `${name(a.build_id)} ${t('against')} ${name(a.baseline_id)}`, value: (a) => name(a.build_id) },
     {
         key: 'opened',

@@ -1,10 +1,12 @@
 // One build: how it runs, which symbols its stacks wait for.
 import { useGet } from '../lib/api';
-import { day, ms, num, percent, span } from '../lib/format';
+import { day, num, percent } from '../lib/format';
 import { t } from '../lib/i18n';
+import { figure, metricName, metricSays, unitName, type Report } from '../lib/report';
 import { Link, url } from '../lib/router';
+import { platformName } from '../lib/terms';
 import type { Build } from '../lib/types';
-import { Badge, Card, Chip, Empty, Failed, Head, Loaded, Meter, Stat, Waiting, type Tone } from '../ui/pieces';
+import { Badge, Card, Chip, Empty, Failed, Head, Loaded, Meter, Stat, Tip, Waiting, type Tone } from '../ui/pieces';
 import { CheckCard } from '../ui/check';
 import { Csv, Table, type Column } from '../ui/table';
 
@@ -23,12 +25,6 @@ interface Symbols {
     stacks_waiting: number;
     needs: Need[];
 }
-export interface SliceAnswer {
-    counts: { sessions: number; excluded_sessions: number; frames: number; foreground_us: number };
-    frame_time: { p50_us: number | null; p90_us: number | null; p95_us: number | null; p99_us: number | null };
-    rates: { janks_per_10min: number | null; jank_ms_per_minute: number | null; slow_sessions_percent: number | null };
-}
-
 const needColumns = (): Column<Need>[] => [
     { key: 'module', label: t('Module'), cell: (n) => n.module || <span class="soft">{t('declared only')}</span>, value: (n) => n.module },
     {
@@ -89,28 +85,43 @@ function SymbolNeeds({ id }: { id: string }) {
     );
 }
 
+interface Counts {
+    counts: { sessions: number; excluded_sessions: number };
+}
+
+// As Compare has them: of sessions, each counted once.
+const shown = ['p50', 'p90', 'p99', 'janks', 'jank_ms', 'slow_sessions'];
+
 function Figures({ id }: { id: string }) {
-    const data = useGet<SliceAnswer>('/v1/slices', { build: id });
-    const v = data.value;
+    const data = useGet<Report>(`/v1/report?build=${id}&tier=all&scene=`);
+    const counts = useGet<Counts>('/v1/slices', { build: id }).value?.counts;
+    const r = data.value;
     if (data.problem) return <Failed problem={data.problem} again={data.again} />;
-    if (!v) return <Waiting rows={2} />;
-    const n = t('{n} sessions', { n: num(v.counts.sessions) });
+    if (!r) return <Waiting rows={2} />;
+    const figures = r.slices[0]?.figures ?? {};
+    const unit = (name: string) => r.metrics.find((m) => m.name === name)?.unit;
     return (
         <div class="stats">
-            <Stat name={t('Sessions')} value={num(v.counts.sessions)} n={t('{n} excluded', { n: num(v.counts.excluded_sessions) })} />
-            <Stat term="p50" value={ms(v.frame_time.p50_us)} unit="ms" n={n} />
-            <Stat term="p90" value={ms(v.frame_time.p90_us)} unit="ms" n={n} />
-            <Stat term="p99" value={ms(v.frame_time.p99_us)} unit="ms" n={n} />
-            <Stat term="jankRate" value={num(v.rates.janks_per_10min, 1)} n={span(v.counts.foreground_us)} />
-            <Stat term="jankTime" value={num(v.rates.jank_ms_per_minute)} unit="ms/min" n={span(v.counts.foreground_us)} />
-            <Stat term="slow" name={t('Slow sessions')} value={num(v.rates.slow_sessions_percent, 1)} unit="%" n={n} />
+            <Stat name={t('Sessions')} value={num(counts?.sessions)} n={t('{n} excluded', { n: num(counts?.excluded_sessions) })} />
+            {shown.map((name) => (
+                <Stat
+                    name={
+                        <>
+                            {metricName(name)} <Tip name={metricName(name)} text={metricSays(name)} />
+                        </>
+                    }
+                    value={figure(figures[name]?.value)}
+                    unit={unitName(unit(name))}
+                    n={t('n {n}', { n: num(figures[name]?.n ?? 0) })}
+                />
+            ))}
         </div>
     );
 }
 
 export default function BuildPage({ id }: { id: string }) {
     const build = useGet<Build>(`/v1/builds/${id}`);
-    if (build.problem) return <Failed problem={build.problem} again={build.again} />;
+    if (build.problem) return <Failed page problem={build.problem} again={build.again} />;
     const b = build.value;
     if (!b) return <Waiting />;
     return (
@@ -125,7 +136,7 @@ export default function BuildPage({ id }: { id: string }) {
             </Head>
             <div class="stack">
                 <div class="chips">
-                    <Chip name={t('Platform')}>{b.platform}</Chip>
+                    <Chip name={t('Platform')}>{platformName(b.platform)}</Chip>
                     {b.package && <Chip name={t('Package')}>{b.package}</Chip>}
                     <Chip name={t('Build id')}>{b.build_uid || '–'}</Chip>
                     {b.git_commit && <Chip name={t('Commit')}>{b.git_commit}</Chip>}

@@ -2,6 +2,7 @@ import { useList } from '../lib/api';
 import { day } from '../lib/format';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
+import { platformName } from '../lib/terms';
 import type { Build } from '../lib/types';
 import { Badge, Card, Empty, Failed, Head, Select, Toggle, Waiting } from '../ui/pieces';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
@@ -19,7 +20,7 @@ const columns = (): Column<Build>[] => [
         value: (b) => b.version_name,
     },
     { key: 'code', label: t('Code'), right: true, cell: (b) => b.version_code, value: (b) => b.version_code },
-    { key: 'platform', label: t('Platform'), cell: (b) => b.platform, value: (b) => b.platform },
+    { key: 'platform', label: t('Platform'), cell: (b) => platformName(b.platform), value: (b) => b.platform },
     { key: 'released', label: t('Released'), cell: (b) => <span data-volatile>{day(b.released_at)}</span>, value: (b) => b.released_at },
     {
         key: 'seen',

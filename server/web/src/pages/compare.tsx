@@ -4,10 +4,10 @@ import { useGet } from '../lib/api';
 import { change, day, num, percent } from '../lib/format';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
-import { figure, judge, metricName, worst, type Figure, type Report, type Slice } from '../lib/report';
+import { compared, figure, judge, metricName, metricSays, sliceTier, unitName, watched, worst, type Figure, type Report, type Slice } from '../lib/report';
 import { Badge, Card, Empty, Failed, Head, Meter, Select, Tip, Waiting } from '../ui/pieces';
 import { BuildSelect, useBuilds, Whisker } from '../ui/more';
-import { SceneMatrix } from '../ui/matrix';
+import { SceneCsv, SceneMatrix } from '../ui/matrix';
 import { FlameCard } from '../ui/flame';
 import { Csv, Table, type Column } from '../ui/table';
 import { Adoption } from '../ui/adoption';
@@ -36,10 +36,11 @@ const figureColumns = <T,>(of: (row: T) => Figure | undefined, scale: number): C
     { key: 'mix', label: t('Mix removed'), term: 'mix', right: true, cell: (r) => change(of(r)?.mix), value: (r) => of(r)?.mix },
     {
         key: 'n',
-        label: t('Sessions'),
+        label: t('Compared sessions'),
+        term: 'compared',
         right: true,
-        cell: (r) => `${num(of(r)?.n)} / ${num(of(r)?.baseline_n)}`,
-        value: (r) => of(r)?.n,
+        cell: (r) => <span class="nowrap">{compared(of(r)).map((n) => num(n)).join(' / ')}</span>,
+        value: (r) => compared(of(r))[0],
     },
 ];
 
@@ -54,7 +55,7 @@ function ByTier({ r, metric }: { r: Report; metric: string }) {
             term: 'tier',
             cell: (s) => (
                 <span class="nowrap">
-                    {s.tier === null ? t('all tiers') : s.tier === 0 ? t('untiered') : s.tier_name}
+                    {sliceTier(s)}
                     {s.tier === null && <> <Tip text={t('Never judged alone: who updates first shifts the mix of devices, and that moves it by itself.')} /></>}
                 </span>
             ),
@@ -80,8 +81,12 @@ function ByTier({ r, metric }: { r: Report; metric: string }) {
     return (
         <Card
             flush
-            title={t('{metric} by tier', { metric: metricName(metric) })}
-            note={unit}
+            title={
+                <>
+                    {t('{metric} by tier', { metric: metricName(metric) })} <Tip name={metricName(metric)} text={metricSays(metric)} />
+                </>
+            }
+            note={unitName(unit)}
             tools={<Csv name={`compare-${metric}`} columns={columns} rows={rows} />}
         >
             <Table id="t" caption={t('By tier')} columns={columns} rows={rows} sortable={false} few={(s) => judge(s.figures[metric]) === 'unknown'} />
@@ -97,7 +102,7 @@ function AllMetrics({ r }: { r: Report }) {
     const rows = slice ? r.metrics.filter((m) => slice.figures[m.name]) : [];
     const scale = wide(rows.map((m) => slice?.figures[m.name]));
     const columns: Column<Report['metrics'][number]>[] = [
-        { key: 'metric', label: t('Metric'), cell: (m) => (<span>{metricName(m.name)} <span class="soft small">{m.unit}</span></span>), value: (m) => m.name },
+        { key: 'metric', label: t('Metric'), cell: (m) => (<span>{metricName(m.name)} <span class="soft small">{unitName(m.unit)}</span> <Tip name={metricName(m.name)} text={metricSays(m.name)} /></span>), value: (m) => m.name },
         ...figureColumns<Report['metrics'][number]>((m) => slice?.figures[m.name], scale),
     ];
     const tiers = [...new Set(r.slices.map((s) => s.tier))];
@@ -111,7 +116,7 @@ function AllMetrics({ r }: { r: Report }) {
                 <>
                     <select aria-label={t('Tier')} value={tier} onChange={(e) => setQuery({ tier: e.currentTarget.value === 'all' ? null : e.currentTarget.value })}>
                         {tiers.map((v) => (
-                            <option value={String(v ?? 'all')}>{v === null ? t('all tiers') : v === 0 ? t('untiered') : r.slices.find((s) => s.tier === v)!.tier_name}</option>
+                            <option value={String(v ?? 'all')}>{sliceTier(r.slices.find((s) => s.tier === v)!)}</option>
                         ))}
                     </select>
                     <select aria-label={t('Scene')} value={scene} onChange={(e) => setQuery({ scene: e.currentTarget.value })}>
@@ -139,12 +144,13 @@ function Summary({ r }: { r: Report }) {
         );
     const bad = worst(r);
     const good = worst(r, 'better');
+    const all = watched(r).length;
     const line = (w: (typeof bad)[number]) => (
         <li>
             <Link href={url('/compare', { build: r.build.id, baseline: r.baseline!.id, metric: w.metric, tier: w.slice.tier, scene: w.slice.scene })}>
-                {`${metricName(w.metric)}, ${w.slice.tier_name}${w.slice.scene ? `, ${w.slice.scene}` : ''}`}
+                {`${metricName(w.metric)}, ${sliceTier(w.slice)}${w.slice.scene ? `, ${w.slice.scene}` : ''}`}
             </Link>
-            : <b>{change(w.figure.change)}</b> <span class="soft">{t('between {low} and {high}, n {n}', { low: change(w.figure.low), high: change(w.figure.high), n: num(w.figure.compared_n ?? w.figure.n) })}</span>
+            : <b>{change(w.figure.change)}</b> <span class="soft">{t('between {low} and {high}; {n} sessions against {base}', { low: change(w.figure.low), high: change(w.figure.high), n: num(compared(w.figure)[0]), base: num(compared(w.figure)[1]) })}</span>
         </li>
     );
     return (
@@ -152,21 +158,21 @@ function Summary({ r }: { r: Report }) {
             title={
                 bad.length ? (
                     <span>
-                        <Badge tone="bad">{t('worse')}</Badge> {t('{n} figures are certainly worse', { n: num(bad.length) })}
+                        <Badge tone="bad">{t('worse')}</Badge> {t('{n} of {all} watched figures are worse, with 95 % each', { n: num(bad.length), all: num(all) })} <Tip term="chance" />
                     </span>
                 ) : (
                     <span>
-                        <Badge tone="good">{t('nothing worse')}</Badge> {t('No watched figure of any tier is certainly worse')}
+                        <Badge tone="good">{t('nothing worse')}</Badge> {t('None of {all} watched figures is worse with 95 %', { all: num(all) })} <Tip term="chance" />
                     </span>
                 )
             }
             note={r.expectation ? t('against the expectation frozen {when} from {n} sessions', { when: day(r.expectation.frozen_at), n: num(r.expectation.sessions) }) : t('no frozen expectation: figures stand side by side, changes are not judged')}
         >
-            {bad.length > 0 && <ul style={{ margin: 0, paddingLeft: '1.2rem' }}>{bad.slice(0, 5).map(line)}</ul>}
+            {bad.length > 0 && <ul id="worse" style={{ margin: 0, paddingLeft: '1.2rem' }}>{bad.map(line)}</ul>}
             {good.length > 0 && (
                 <details style={{ marginTop: '.5rem' }}>
-                    <summary class="soft">{t('{n} are certainly better', { n: num(good.length) })}</summary>
-                    <ul style={{ margin: '.3rem 0 0', paddingLeft: '1.2rem' }}>{good.slice(0, 5).map(line)}</ul>
+                    <summary class="soft">{t('{n} are better, with 95 % each', { n: num(good.length) })}</summary>
+                    <ul style={{ margin: '.3rem 0 0', paddingLeft: '1.2rem' }}>{good.map(line)}</ul>
                 </details>
             )}
         </Card>
@@ -239,6 +245,7 @@ export default function Compare() {
                             flush
                             title={t('Scenes by tiers')}
                             note={`${metricName(metric)} · ${t('orange is worse, blue better, grey cannot be told')}`}
+                            tools={<SceneCsv r={r} metric={metric} />}
                         >
                             <SceneMatrix r={r} metric={metric} href={(s) => url('/compare', { build, baseline, metric: q.get('metric'), tier: s.tier, scene: s.scene })} />
                         </Card>

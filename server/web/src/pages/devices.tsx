@@ -1,9 +1,11 @@
 // Device models by what they are capable of: tiers, why a model is in its tier, and the untiered.
 import { useGet, useList } from '../lib/api';
 import { day, num, percent } from '../lib/format';
+import { deviceName, deviceSessions } from '../lib/device';
 import { t } from '../lib/i18n';
 import { Link, setQuery, url, useQuery } from '../lib/router';
 import { tierChoices, type Tier, type Tiers } from '../lib/tiers';
+import { tierLabel } from '../lib/terms';
 import { Badge, Card, Chip, Empty, Failed, Head, Loaded, Meter, Select, Tip, Waiting } from '../ui/pieces';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
@@ -48,6 +50,7 @@ function Why({ m }: { m: Model }) {
         .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const most = Math.max(0.05, ...parts.map(([, v]) => Math.abs(v)));
     const W = 160;
+    const sessions = deviceSessions(m);
     return (
         <div class="detail">
             <p>
@@ -80,9 +83,11 @@ function Why({ m }: { m: Model }) {
                 </table>
             )}
             <div class="row">
-                <Link class="button" href={url('/sessions', { manufacturer: m.manufacturer, model: m.model })}>
-                    {t('Its sessions')}
-                </Link>
+                {sessions && (
+                    <Link class="button" href={sessions}>
+                        {t('Its sessions')}
+                    </Link>
+                )}
                 <Link class="button" href={url('/janks', { model: m.id })}>
                     {t('Its janks')}
                 </Link>
@@ -101,7 +106,7 @@ export default function Devices() {
     const tiers = useGet<Tiers>('/v1/tiers');
     const list = useList<Model>('/v1/tiers/models', { tier, q: q.get('q'), limit: 100 });
     const toggle = (m: Model) => setQuery({ model: String(m.id) === open ? null : m.id });
-    const name = (x: { tier: number; name?: string; tier_name?: string }) => (x.tier === 0 ? t('untiered') : (x.name ?? x.tier_name ?? ''));
+    const name = (x: { tier: number; name?: string; tier_name?: string }) => (x.tier === 0 ? t('untiered') : tierLabel(x.name ?? x.tier_name ?? ''));
     const tierColumns: Column<Tier>[] = [
         { key: 'tier', label: t('Tier'), term: 'tier', cell: (x) => <Link href={url('/devices', { tier: x.tier })}>{name(x)}</Link>, value: (x) => x.tier },
         {
@@ -126,10 +131,10 @@ export default function Devices() {
             label: t('Model'),
             cell: (m) => (
                 <button type="button" class="bare" style={{ padding: 0, minHeight: 0, color: 'var(--accent)', whiteSpace: 'normal', textAlign: 'left' }} aria-expanded={String(m.id) === open} onClick={() => toggle(m)}>
-                    {`${m.manufacturer} ${m.model}`}
+                    {deviceName(m)}
                 </button>
             ),
-            value: (m) => `${m.manufacturer} ${m.model}`,
+            value: deviceName,
         },
         { key: 'tier', label: t('Tier'), term: 'tier', cell: (m) => <Badge tone={m.tier ? 'accent' : ''}>{name(m)}</Badge>, value: (m) => m.tier },
         { key: 'p90', label: t('Expected P90, ms'), term: 'expected', right: true, cell: (m) => num(m.p90_ms, 1), value: (m) => m.p90_ms },
@@ -143,14 +148,14 @@ export default function Devices() {
         },
         { key: 'sessions', label: t('Sessions'), right: true, cell: (m) => num(m.sessions), value: (m) => m.sessions },
         { key: 'soc', label: 'SoC', cell: (m) => m.soc || '–', value: (m) => m.soc },
-        { key: 'ram', label: 'RAM', right: true, cell: (m) => (m.ram_gb ? `${m.ram_gb} GB` : '–'), value: (m) => m.ram_gb },
+        { key: 'ram', label: 'RAM', unit: 'GB', right: true, cell: (m) => (m.ram_gb ? `${m.ram_gb} GB` : '–'), value: (m) => m.ram_gb },
         { key: 'gpu', label: 'GPU', cell: (m) => m.gpu || '–', value: (m) => m.gpu },
     ];
     return (
         <>
             <Head title={t('Devices')} says={t('Models by what they are capable of. Tiers are cut once and frozen, so that a tier means the same tomorrow.')} />
             <div class="stack">
-                <Card flush title={t('Tiers')} note={tiers.value?.version ? t('version {n}', { n: tiers.value.version }) : ''}>
+                <Card flush title={t('Tiers')} note={tiers.value?.version ? t('version {n}', { n: tiers.value.version }) : ''} tools={tiers.value?.tiers.length ? <Csv name="tiers" columns={tierColumns} rows={tiers.value.tiers} /> : undefined}>
                     <Loaded data={tiers} rows={3}>
                         {(v) =>
                             v.tiers.length ? (
@@ -159,7 +164,7 @@ export default function Devices() {
                                     <div class="chips" style={{ padding: '.6rem 1rem 1rem' }}>
                                         <Chip name={t('cut')}><span data-volatile>{day(v.placed_at)}</span></Chip>
                                         <Chip name={t('scores of')}><span data-volatile>{day(v.fitted_at)}</span></Chip>
-                                        <Link href={url('/devices', { tier: 0 })}>{t('{n} models untiered', { n: num(v.untiered) })}</Link>
+                                        <Link href={url('/devices', { tier: 0 })}>{t('{n} {n|model|models} untiered', { n: num(v.untiered) })}</Link>
                                     </div>
                                 </>
                             ) : (

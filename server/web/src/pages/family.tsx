@@ -1,7 +1,8 @@
 // One family: who it meets, since when, why these stacks belong together, and where to look.
 import { useGet, type Page } from '../lib/api';
 import { clock, day, num, percent, span } from '../lib/format';
-import { className, type Counts, type FamilyDetail, type FamilySession, type FamilyStack, type Why, type WhyFrame } from '../lib/families';
+import { className, type Counts, type FamilyDetail, type FamilySession, type FamilyStack, familyTitle, frameSays, ticketState, whySays, type Why, type WhyFrame } from '../lib/families';
+import { deviceName, deviceSessions } from '../lib/device';
 import { t } from '../lib/i18n';
 import { Link, url, useParam, useQuery } from '../lib/router';
 import { causeName, tierName } from '../lib/terms';
@@ -28,8 +29,8 @@ function breakdown(f: FamilyDetail, by: string): Row[] {
             return f.devices.map((r) => ({
                 ...r,
                 key: String(r.device.id),
-                name: `${r.device.manufacturer} ${r.device.model}`,
-                href: url('/sessions', { manufacturer: r.device.manufacturer, model: r.device.model, has_jank: true }),
+                name: deviceName(r.device),
+                href: deviceSessions(r.device, { has_jank: true }) ?? undefined,
             }));
         case 'os':
             return f.os_versions.map((r) => ({ ...r, key: r.os, name: r.os || '–' }));
@@ -61,7 +62,7 @@ function Breakdown({ f }: { f: FamilyDetail }) {
         { key: 'sessions', label: t('Sessions'), right: true, cell: (r) => num(r.sessions), value: (r) => r.sessions },
         { key: 'of', label: t('of'), right: true, cell: (r) => num(r.of_sessions), value: (r) => r.of_sessions ?? null },
         { key: 'events', label: t('Events'), right: true, cell: (r) => num(r.events), value: (r) => r.events },
-        { key: 'time', label: t('Time in janks'), right: true, cell: (r) => span(r.jank_ms * 1000), value: (r) => r.jank_ms },
+        { key: 'time', label: t('Time in janks'), unit: 'ms', right: true, cell: (r) => span(r.jank_ms * 1000), value: (r) => r.jank_ms },
     ];
     return (
         <Card flush title={t('Where it happens')} tools={<Csv name={`family-${by}`} columns={columns} rows={rows} />}>
@@ -96,14 +97,14 @@ export function WhyFrames({ why }: { why: Why }) {
     return (
         <ol class="frames">
             {why.frames.map((f, i) => (
-                <li class={`${counts(f) ? 'key' : 'dim'}`} title={[f.because, ruleText(f.rule)].filter(Boolean).join(' · ')}>
+                <li class={`${counts(f) ? 'key' : 'dim'}`} title={[frameSays(f), ruleText(f.rule)].filter(Boolean).join(' · ')}>
                     <span class="at">{i}</span>
                     <span class="fn">
                         {counts(f) && <Badge tone="accent">{f.position}</Badge>} {f.name ?? f.function ?? f.module ?? '?'}
                         {i === why.culprit && <span class="soft"> ← {t('look here first')}</span>}
                     </span>
                     <span class="where">
-                        {f.file ? `${f.file.split('/').pop()}${f.line ? `:${f.line}` : ''}` : ''} {!counts(f) && f.because}
+                        {f.file ? `${f.file.split('/').pop()}${f.line ? `:${f.line}` : ''}` : ''} {!counts(f) && frameSays(f)}
                     </span>
                 </li>
             ))}
@@ -111,11 +112,11 @@ export function WhyFrames({ why }: { why: Why }) {
     );
 }
 
-function WhyCard({ why }: { why: Why }) {
+function WhyCard({ kind, why }: { kind: 'jank' | 'crash'; why: Why }) {
     return (
         <Card title={t('Why these belong together')}>
             <div class="stack" style={{ gap: '.7rem' }}>
-                <p class="break">{why.sentence}</p>
+                <p class="break">{whySays(kind, why)}</p>
                 <WhyFrames why={why} />
                 <p class="small soft">
                     {t('Numbered frames make the fingerprint, from the innermost; the others are left out for the reason beside them.')}
@@ -136,7 +137,7 @@ function Stacks({ id }: { id: string }) {
             label: t('Stack'),
             cell: (s) => (
                 <button type="button" class="bare mono break" style={{ whiteSpace: 'normal', textAlign: 'left', padding: 0, minHeight: 0 }} aria-expanded={open === s.hash} onClick={() => setOpen(open === s.hash ? null : s.hash)}>
-                    {s.hash.slice(0, 10)} {s.why.names[0] ?? s.title}
+                    {s.hash.slice(0, 10)} {s.why.names[0] ?? familyTitle(s.title)}
                 </button>
             ),
             value: (s) => s.hash,
@@ -145,7 +146,7 @@ function Stacks({ id }: { id: string }) {
         { key: 'state', label: t('Symbols'), cell: (s) => (s.state === 'raw' ? t('missing') : s.state === 'partial' ? t('in part') : t('read')), value: (s) => s.state },
     ];
     return (
-        <Card flush title={t('Its stacks')}>
+        <Card flush title={t('Its stacks')} tools={data.value?.items.length ? <Csv name="stacks" columns={columns} rows={data.value.items} /> : undefined}>
             <Loaded data={data}>
                 {(v) => (
                     <Table
@@ -175,12 +176,12 @@ function Sessions({ id, build }: { id: string; build: string | null }) {
             ),
             value: (s) => s.session,
         },
-        { key: 'at', label: t('At'), right: true, cell: (s) => clock(s.start_us), value: (s) => s.start_us / 1e6 },
+        { key: 'at', label: t('At'), unit: 's', right: true, cell: (s) => clock(s.start_us), value: (s) => s.start_us / 1e6 },
         { key: 'length', label: t('Length, ms'), right: true, cell: (s) => num(s.duration_us / 1000), value: (s) => s.duration_us / 1000 },
-        { key: 'scene', label: t('Scene'), cell: (s) => s.scene, value: (s) => s.scene },
+        { key: 'scene', full: true, label: t('Scene'), cell: (s) => s.scene, value: (s) => s.scene },
         { key: 'cause', label: t('Cause'), term: 'cause', cell: (s) => causeName(s.cause), value: (s) => s.cause },
         { key: 'version', label: t('Version'), cell: (s) => s.version_name, value: (s) => s.version_name },
-        { key: 'device', label: t('Device'), cell: (s) => `${s.manufacturer ?? ''} ${s.model ?? ''}`, value: (s) => s.model },
+        { key: 'device', label: t('Device'), cell: deviceName, value: deviceName },
     ];
     return (
         <Card flush title={t('Sessions that show it')} note={t('newest first, a sample')} tools={data.value?.items.length ? <Csv name="family-sessions" columns={columns} rows={data.value.items} /> : undefined}>
@@ -195,7 +196,7 @@ export default function FamilyPage({ id }: { id: string }) {
     const q = useQuery();
     const build = q.get('build');
     const data = useGet<FamilyDetail>(`/v1/families/${encodeURIComponent(id)}`, { build });
-    if (data.problem) return <Failed problem={data.problem} again={data.again} />;
+    if (data.problem) return <Failed page problem={data.problem} again={data.again} />;
     const f = data.value;
     if (!f) return <Waiting rows={8} />;
     return (
@@ -203,7 +204,7 @@ export default function FamilyPage({ id }: { id: string }) {
             <div class="head">
                 <div>
                     <h1 class="mono break" style={{ fontSize: '1.2rem' }}>
-                        {f.title}
+                        {familyTitle(f.title)}
                     </h1>
                     <div class="row" style={{ gap: '.35rem', marginTop: '.35rem' }}>
                         <Badge tone={f.kind === 'crash' ? 'bad' : ''}>{f.kind === 'crash' ? t('crash') : t('jank')}</Badge>
@@ -213,7 +214,7 @@ export default function FamilyPage({ id }: { id: string }) {
                         {f.provisional && <Badge tone="warn">{t('symbols missing')}</Badge>}
                         {f.ticket && (
                             <a href={f.ticket.url} target="_blank" rel="noreferrer">
-                                {t('ticket')} {f.ticket.id} ({f.ticket.state})
+                                {t('ticket')} {f.ticket.id} ({ticketState(f.ticket.state)})
                             </a>
                         )}
                     </div>
@@ -222,16 +223,16 @@ export default function FamilyPage({ id }: { id: string }) {
             </div>
             <div class="stack">
                 <div class="stats">
-                    <Stat term="rate" value={percent(f.rate).replace(' %', '')} unit="%" n={t('{n} of {of} sessions', { n: num(f.sessions), of: num(f.of.sessions) })} />
+                    <Stat term="rate" value={percent(f.rate).replace(' %', '')} unit="%" n={t('{n} of {of} {of|session|sessions}', { n: num(f.sessions), of: num(f.of.sessions) })} />
                     <Stat name={t('Installs')} value={num(f.installs)} n={t('of {n}', { n: num(f.of.installs) })} />
-                    <Stat name={t('Events')} value={num(f.events)} n={t('{n} stacks', { n: num(f.stacks) })} />
+                    <Stat name={t('Events')} value={num(f.events)} n={t('{n} {n|stack|stacks}', { n: num(f.stacks) })} />
                     <Stat name={t('Time in janks')} value={span(f.jank_ms * 1000)} n={f.events ? t('{n} ms each', { n: num(f.jank_ms / f.events) }) : undefined} />
                     <Stat name={t('First seen')} value={f.first_build?.version_name ?? '–'} n={<span data-volatile>{day(f.first_day)}</span>} />
                     <Stat name={t('Last seen')} value={f.last_build?.version_name ?? '–'} n={<span data-volatile>{day(f.last_day)}</span>} />
                 </div>
                 <div class="grid2">
                     <div class="stack">
-                        <WhyCard why={f.why} />
+                        <WhyCard kind={f.kind} why={f.why} />
                         <ByHand f={f} done={data.again} />
                     </div>
                     <div class="stack">

@@ -5,6 +5,7 @@ import { ago, bytes, num, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
 import { readMetrics, total, within, type Sample } from '../lib/prometheus';
+import { reasonName, refusalName, sourceName } from '../lib/reasons';
 import { Link } from '../lib/router';
 import { Badge, Card, Empty, Head, Loaded, Stat, Waiting } from '../ui/pieces';
 import { CheckCard } from '../ui/check';
@@ -30,8 +31,8 @@ interface Job {
 }
 
 const reasonColumns = (): Column<Reason>[] => [
-    { key: 'reason', label: t('Reason'), cell: (r) => r.reason.replace(/_/g, ' '), value: (r) => r.reason },
-    { key: 'source', label: t('Where'), cell: (r) => r.source, value: (r) => r.source },
+    { key: 'reason', label: t('Reason'), cell: (r) => reasonName(r.reason), value: (r) => r.reason },
+    { key: 'source', label: t('Where'), cell: (r) => sourceName(r.source), value: (r) => r.source },
     { key: 'count', label: t('Values'), right: true, cell: (r) => num(r.count), value: (r) => r.count },
     { key: 'things', label: t('Sessions or uploads'), right: true, cell: (r) => num(r.things), value: (r) => r.things },
     {
@@ -55,7 +56,9 @@ const reasonColumns = (): Column<Reason>[] => [
                     {first.ref.slice(0, 12)}…
                 </Link>
             ) : (
-                <span class="break small">{first.detail || first.ref.slice(0, 12)}</span>
+                <span class="break small" lang="en">
+                    {first.detail || first.ref.slice(0, 12)}
+                </span>
             );
         },
     },
@@ -110,7 +113,7 @@ function Ingest() {
             </div>
             {refused.length > 0 && (
                 <p class="small soft">
-                    {t('Requests refused since the start:')} {refused.map((s) => `${s.labels.reason.replace(/_/g, ' ')} ${num(s.value)}`).join(', ')}
+                    {t('Requests refused since the start:')} {refused.map((s) => `${refusalName(s.labels.reason)} ${num(s.value)}`).join(', ')}
                 </p>
             )}
             <p class="small soft">{t('Of the server process that answered, since it began. Prometheus gathers all of them from /metrics.')}</p>
@@ -129,8 +132,8 @@ function Jobs() {
         data.again();
     };
     const columns: Column<Job>[] = [
-        { key: 'kind', label: t('Job'), cell: (j) => j.kind, value: (j) => j.kind },
-        { key: 'error', label: t('What went wrong'), cell: (j) => <span class="break">{j.last_error}</span>, value: (j) => j.last_error },
+        { key: 'kind', label: t('Job'), cell: (j) => <code>{j.kind}</code>, value: (j) => j.kind },
+        { key: 'error', label: t('What went wrong'), cell: (j) => <span class="break" lang="en">{j.last_error}</span>, value: (j) => j.last_error },
         { key: 'attempts', label: t('Tries'), right: true, cell: (j) => j.attempts, value: (j) => j.attempts },
         { key: 'ref', label: t('Of'), cell: (j) => <code>{j.ref.slice(0, 12)}</code>, value: (j) => j.ref },
         {
@@ -144,7 +147,7 @@ function Jobs() {
         },
     ];
     return (
-        <Card flush title={t('Jobs that wait for a person')}>
+        <Card flush title={t('Jobs that wait for a person')} tools={data.value?.items.length ? <Csv name="jobs" columns={columns} rows={data.value.items} /> : undefined}>
             <Loaded data={data}>
                 {(v) =>
                     v.items.length ? (

@@ -6,7 +6,7 @@ import { Link, setQuery, url, useQuery } from '../lib/router';
 import { causeName } from '../lib/terms';
 import { tierChoices, type Tiers } from '../lib/tiers';
 import type { Family, FamilyOf } from '../lib/families';
-import { className } from '../lib/families';
+import { className, familyTitle, ticketState } from '../lib/families';
 import { Badge, Card, Empty, Failed, Head, Meter, Select, Waiting } from '../ui/pieces';
 import { BuildSelect } from '../ui/more';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
@@ -18,7 +18,7 @@ export const familyColumns = (build: string | null): Column<Family>[] => [
         cell: (f) => (
             <span>
                 <Link class="mono break" href={url(`/janks/${f.id}`, { build })}>
-                    {f.title}
+                    {familyTitle(f.title)}
                 </Link>
                 <span class="row" style={{ gap: '.3rem', marginTop: '.1rem' }}>
                     {f.kind === 'crash' && <Badge tone="bad">{t('crash')}</Badge>}
@@ -27,7 +27,7 @@ export const familyColumns = (build: string | null): Column<Family>[] => [
                     {f.provisional && <Badge tone="warn">{t('symbols missing')}</Badge>}
                     {f.ticket && (
                         <a class="small" href={f.ticket.url} target="_blank" rel="noreferrer">
-                            {t('ticket')} {f.ticket.id} ({f.ticket.state})
+                            {t('ticket')} {f.ticket.id} ({ticketState(f.ticket.state)})
                         </a>
                     )}
                 </span>
@@ -50,7 +50,7 @@ export const familyColumns = (build: string | null): Column<Family>[] => [
     { key: 'sessions', label: t('Sessions'), right: true, cell: (f) => num(f.sessions), value: (f) => f.sessions },
     { key: 'installs', label: t('Installs'), right: true, cell: (f) => num(f.installs), value: (f) => f.installs },
     { key: 'events', label: t('Events'), right: true, cell: (f) => num(f.events), value: (f) => f.events },
-    { key: 'time', label: t('Time in janks'), right: true, cell: (f) => (f.kind === 'crash' ? '–' : span(f.jank_ms * 1000)), value: (f) => f.jank_ms },
+    { key: 'time', label: t('Time in janks'), unit: 'ms', right: true, cell: (f) => (f.kind === 'crash' ? '–' : span(f.jank_ms * 1000)), value: (f) => f.jank_ms },
     { key: 'stacks', label: t('Stacks'), term: 'stacks', right: true, cell: (f) => num(f.stacks), value: (f) => f.stacks },
     { key: 'owner', label: t('Owner'), cell: (f) => f.owner ?? <span class="soft">–</span>, value: (f) => f.owner },
     {
@@ -155,7 +155,7 @@ export default function Janks() {
                     note={
                         of && (
                             <>
-                                {t('of {n} sessions, {installs} installs', { n: num(of.sessions), installs: num(of.installs) })}
+                                {t('of {n} {n|session|sessions}, {installs} {installs|install|installs}', { n: num(of.sessions), installs: num(of.installs) })}
                                 {of.pending && ` · ${t('counting goes on')}`}
                             </>
                         )

@@ -2,6 +2,7 @@
 // previewed before it is saved, and moves no counter.
 import { useState } from 'preact/hooks';
 import { Problem, send, useGet, useList } from '../lib/api';
+import { familyTitle } from '../lib/families';
 import { ago, num, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
@@ -76,7 +77,7 @@ function Sides({ title, count, items, extra }: { title: string; count: number; i
             <ul style={{ margin: '.3rem 0 0', paddingLeft: '1.2rem' }}>
                 {items.slice(0, 8).map((s) => (
                     <li class="break">
-                        <span class="mono small">{s.title}</span> <span class="soft small">{extra ? extra(s) : t('{n} events', { n: num(s.events) })}</span>
+                        <span class="mono small">{familyTitle(s.title)}</span> <span class="soft small">{extra ? extra(s) : t('{n} {n|event|events}', { n: num(s.events) })}</span>
                     </li>
                 ))}
                 {count > 8 && <li class="soft small">{t('and {n} more', { n: num(count - Math.min(8, items.length)) })}</li>}
@@ -88,10 +89,10 @@ function Sides({ title, count, items, extra }: { title: string; count: number; i
 function PreviewCard({ p }: { p: Preview }) {
     const still = !p.split.count && !p.merged.count && !p.vanish.count && !p.appear.count && !p.owners.count;
     return (
-        <Card title={t('What it would do')} note={p.complete ? t('{n} stacks looked at', { n: num(p.stacks) }) : t('the {n} most frequent stacks looked at', { n: num(p.stacks) })}>
+        <Card title={t('What it would do')} note={p.complete ? t('{n} {n|stack|stacks} looked at', { n: num(p.stacks) }) : t('the {n} most frequent stacks looked at', { n: num(p.stacks) })}>
             <div class="stack" id="preview">
                 <p>
-                    {t('{before} families become {after}; {a} of them listed before, {b} after. {events} events change their family; no count moves.', {
+                    {t('{before} {before|family becomes|families become} {after}; {a} of them listed before, {b} after. {events} {events|event changes|events change} family; no count moves.', {
                         before: num(p.before.families),
                         after: num(p.after.families),
                         a: num(p.before.listed),
@@ -101,7 +102,7 @@ function PreviewCard({ p }: { p: Preview }) {
                 </p>
                 {p.affected.stacks > 0 && (
                     <p>
-                        {t('It affects {stacks} stacks: about {sessions} sessions of {installs} installs show one of them, {events} events in all.', {
+                        {t('It affects {stacks} {stacks|stack|stacks}: about {sessions} {sessions|session|sessions} of {installs} {installs|install|installs} show one of them, {events} {events|event|events} in all.', {
                             stacks: num(p.affected.stacks),
                             sessions: num(p.affected.sessions),
                             installs: num(p.affected.installs),

@@ -2,33 +2,35 @@
 import { useGet } from '../lib/api';
 import { num } from '../lib/format';
 import { t } from '../lib/i18n';
-import { figure, metricName, type Report } from '../lib/report';
+import { figure, metricName, metricSays, sliceTier, unitName, type Report, type Slice } from '../lib/report';
 import { setQuery, url, useQuery } from '../lib/router';
-import { Card, Empty, Failed, Head, Select, Waiting } from '../ui/pieces';
+import { Card, Empty, Failed, Head, Select, Tip, Waiting } from '../ui/pieces';
 import { BuildSelect } from '../ui/more';
-import { SceneMatrix } from '../ui/matrix';
+import { SceneCsv, SceneMatrix } from '../ui/matrix';
 import { Csv, Table, type Column } from '../ui/table';
 import { metricOptions, useChosenBuild } from './compare';
 import { HeatCard } from '../ui/heat';
 
+// So many sessions of a tier, that its figure stands for it; the API's `gaps` ask for as many.
+const GAP_SESSIONS = 50;
+
 interface Gap {
     scene: string;
-    best: { name: string; value: number } | null;
-    worst: { name: string; value: number } | null;
+    fast: Slice | null;
+    slow: Slice | null;
     factor: number | null;
-    sessions: number;
 }
 
+// The fastest and the slowest tier that have sessions enough, whichever runs the scene better.
 function gaps(r: Report, metric: string): Gap[] {
     return [...new Set(r.slices.map((s) => s.scene))].map((scene) => {
         const own = r.slices
-            .filter((s) => s.scene === scene && s.tier !== null && s.tier > 0 && (s.figures[metric]?.n ?? 0) >= 5 && s.figures[metric].value !== null)
-            .map((s) => ({ name: s.tier_name, value: s.figures[metric].value! }))
-            .sort((a, b) => a.value - b.value);
-        const best = own[0] ?? null;
-        const worst = own.length > 1 ? own[own.length - 1] : null;
-        const all = r.slices.find((s) => s.scene === scene && s.tier === null);
-        return { scene, best, worst, factor: best && worst && best.value > 0 ? worst.value / best.value : null, sessions: all?.sessions ?? 0 };
+            .filter((s) => s.scene === scene && s.tier !== null && s.tier > 0 && (s.figures[metric]?.n ?? 0) >= GAP_SESSIONS && s.figures[metric].value !== null)
+            .sort((a, b) => a.tier! - b.tier!);
+        const fast = own[0] ?? null;
+        const slow = own.length > 1 ? own[own.length - 1] : null;
+        const [of, to] = [fast, slow].map((s) => s?.figures[metric].value ?? 0);
+        return { scene, fast, slow, factor: slow && of > 0 ? to / of : null };
     });
 }
 
@@ -39,13 +41,22 @@ export default function Scenes() {
     const report = useGet<Report>(build ? '/v1/report' : null, { build });
     const r = report.value;
     const rows = r ? gaps(r, metric) : [];
+    const side = (s: Slice | null) =>
+        s ? (
+            <span class="nowrap">
+                {`${sliceTier(s)} ${figure(s.figures[metric].value)}`} <span class="soft small">{t('n {n}', { n: num(s.figures[metric].n) })}</span>
+            </span>
+        ) : (
+            '–'
+        );
     const columns: Column<Gap>[] = [
         { key: 'scene', label: t('Scene'), cell: (g) => g.scene || t('whole sessions'), value: (g) => g.scene },
-        { key: 'best', label: t('Best tier'), right: true, cell: (g) => (g.best ? `${g.best.name} ${figure(g.best.value)}` : '–'), value: (g) => g.best?.value },
-        { key: 'worst', label: t('Worst tier'), right: true, cell: (g) => (g.worst ? `${g.worst.name} ${figure(g.worst.value)}` : '–'), value: (g) => g.worst?.value },
-        { key: 'factor', label: t('Gap'), right: true, cell: (g) => (g.factor === null ? '–' : `× ${num(g.factor, 2)}`), value: (g) => g.factor },
-        { key: 'n', label: t('Sessions'), right: true, cell: (g) => num(g.sessions), value: (g) => g.sessions },
+        { key: 'fast', label: t('Fastest tier'), right: true, cell: (g) => side(g.fast), value: (g) => g.fast?.figures[metric].value },
+        { key: 'slow', label: t('Slowest tier'), right: true, cell: (g) => side(g.slow), value: (g) => g.slow?.figures[metric].value },
+        { key: 'factor', label: t('Gap'), term: 'gap', right: true, cell: (g) => (g.factor === null ? '–' : `× ${num(g.factor, 2)}`), value: (g) => g.factor },
     ];
+    const unit = unitName(r?.metrics.find((m) => m.name === metric)?.unit);
+    const what = [metricName(metric), unit].filter(Boolean).join(', ');
     return (
         <>
             <Head title={t('Scenes')} says={t('Where in the game it is slow, for whom, and where on the map.')} />
@@ -64,10 +75,19 @@ export default function Scenes() {
                     </Card>
                 ) : r.slices.length ? (
                     <>
-                        <Card flush title={t('Scenes by tiers')} note={`${metricName(metric)} · ${r.baseline ? t('orange is worse, blue better, grey cannot be told') : ''}`}>
+                        <Card
+                            flush
+                            title={
+                                <>
+                                    {t('Scenes by tiers')} <Tip name={metricName(metric)} text={metricSays(metric)} />
+                                </>
+                            }
+                            note={`${what}${r.baseline ? ` · ${t('orange is worse, blue better, grey cannot be told')}` : ''}`}
+                            tools={<SceneCsv r={r} metric={metric} />}
+                        >
                             <SceneMatrix r={r} metric={metric} href={(s) => url('/compare', { build, metric: q.get('metric'), tier: s.tier, scene: s.scene })} />
                         </Card>
-                        <Card flush title={t('Gap between tiers')} note={metricName(metric)} tools={<Csv name="gaps" columns={columns} rows={rows} />}>
+                        <Card flush title={t('Gap between tiers')} note={what} tools={<Csv name="gaps" columns={columns} rows={rows} />}>
                             <Table id="g" caption={t('Gap between tiers')} columns={columns} rows={rows} few={(g) => g.factor === null} />
                         </Card>
                         {build && <HeatCard build={build} scenes={[...new Set(r.slices.map((s) => s.scene))].filter(Boolean)} />}

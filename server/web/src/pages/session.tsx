@@ -26,13 +26,13 @@ export default function SessionPage({ id }: { id: string }) {
 
     if (session.problem)
         return session.problem.status === 404 ? (
-            <Empty title={t('No session has this id')}>
+            <Empty page title={t('No session has this id')}>
                 <p class="mono break">{id}</p>
                 <p>{t('It may not have arrived yet, belong to another app than your key, or be past its retention.')}</p>
                 <Link href="/sessions">{t('All sessions')}</Link>
             </Empty>
         ) : (
-            <Failed problem={session.problem} again={session.again} />
+            <Failed page problem={session.problem} again={session.again} />
         );
     if (!s) return <Waiting rows={8} />;
     return (

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useGet, useList, type Page } from '../lib/api';
 import { ago, celsius, jankRate, megabytes, ms, num, span, when } from '../lib/format';
+import { deviceName } from '../lib/device';
 import { t } from '../lib/i18n';
 import { Link, setQuery, useQuery } from '../lib/router';
-import { flagName, tierName } from '../lib/terms';
+import { flagName, platformName, tierName } from '../lib/terms';
 import type { Build, SessionRow } from '../lib/types';
 import { Badge, Card, Empty, Failed, Head, Select, Waiting } from '../ui/pieces';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
@@ -39,12 +40,12 @@ const columns = (): Column<SessionRow>[] => [
         label: t('Device'),
         cell: (s) => (
             <span>
-                {`${s.manufacturer} ${s.model}`} <span class="soft small nowrap">{tierName(s)}</span>
+                {deviceName(s)} <span class="soft small nowrap">{tierName(s)}</span>
             </span>
         ),
-        value: (s) => `${s.manufacturer} ${s.model}`,
+        value: deviceName,
     },
-    { key: 'length', label: t('Foreground'), term: 'foreground', right: true, cell: (s) => span(s.foreground_us), value: (s) => s.foreground_us / 1e6 },
+    { key: 'length', label: t('Foreground'), term: 'foreground', unit: 's', right: true, cell: (s) => span(s.foreground_us), value: (s) => s.foreground_us / 1e6 },
     { key: 'frames', label: t('Frames'), right: true, cell: (s) => num(s.frames), value: (s) => s.frames },
     { key: 'p50', label: 'P50 ms', term: 'p50', right: true, cell: (s) => ms(s.p50_us), value: (s) => s.p50_us / 1000 },
     { key: 'p90', label: 'P90 ms', term: 'p90', right: true, cell: (s) => ms(s.p90_us), value: (s) => s.p90_us / 1000 },
@@ -58,7 +59,7 @@ const columns = (): Column<SessionRow>[] => [
     },
     {
         key: 'temperature',
-        label: t('Peak temperature'),
+        label: t('Peak temperature, °C'),
         term: 'temperature',
         right: true,
         cell: (s) => celsius(s.peak_battery_millicelsius).replace(' °C', ''),
@@ -68,6 +69,7 @@ const columns = (): Column<SessionRow>[] => [
         key: 'memory',
         label: t('Peak memory'),
         term: 'memory',
+        unit: 'MB',
         right: true,
         cell: (s) => megabytes(s.peak_memory_kb),
         value: (s) => (s.peak_memory_kb ? s.peak_memory_kb / 1024 : null),
@@ -115,6 +117,30 @@ function Text({ name, label, placeholder }: { name: string; label: string; place
     );
 }
 
+const two = (n: number) => String(n).padStart(2, '0');
+const dayText = (d: Date) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+const moment = (text: string) => new Date(/^\d+$/.test(text) ? Number(text) : text);
+
+// A day of this browser's calendar; in the address a moment: the day's begin, or, as the last day, its end.
+function Day({ name, label, end, min, max }: { name: string; label: string; end?: boolean; min?: string; max?: string }) {
+    const q = useQuery();
+    const set = (day: string) => {
+        const at = new Date(`${day}T00:00`);
+        if (end) at.setDate(at.getDate() + 1);
+        setQuery({ [name]: Number.isNaN(at.getTime()) ? null : at.toISOString().replace('.000', '') });
+    };
+    return (
+        <label class="field">
+            {label}
+            <input type="date" value={shownDay(q.get(name), end)} min={min} max={max} onChange={(e) => set(e.currentTarget.value)} />
+        </label>
+    );
+}
+function shownDay(text: string | null, end?: boolean): string {
+    const at = text ? moment(text) : null;
+    return at && !Number.isNaN(at.getTime()) ? dayText(new Date(at.getTime() - (end ? 1 : 0))) : '';
+}
+
 const flags = () =>
     [
         ['has_jank', t('with janks')],
@@ -145,10 +171,19 @@ export default function Sessions() {
                         value={q.get('build') ?? ''}
                         options={[
                             ['', t('all')],
-                            ...(builds.value?.items ?? []).map((b): [string, string] => [String(b.id), `${b.version_name} (${b.platform})`]),
+                            ...(builds.value?.items ?? []).map((b): [string, string] => [String(b.id), `${b.version_name} (${platformName(b.platform)})`]),
                         ]}
                         onChange={(build) => setQuery({ build })}
                     />
+                    <Select
+                        label={t('Platform')}
+                        value={q.get('platform') ?? ''}
+                        options={[['', t('all')], ...['android', 'ios', 'linux'].map((p): [string, string] => [p, platformName(p)])]}
+                        onChange={(platform) => setQuery({ platform })}
+                    />
+                    <Text name="version" label={t('Version name')} placeholder="2.14.0" />
+                    <Day name="from" label={t('Arrived from')} max={shownDay(q.get('to'), true)} />
+                    <Day name="to" label={t('Arrived until')} end min={shownDay(q.get('from'))} />
                     <Text name="manufacturer" label={t('Manufacturer')} placeholder="samsung" />
                     <Text name="model" label={t('Model')} placeholder="SM-A037F" />
                     <Text name="scene" label={t('Scene')} placeholder="battle/arena" />
@@ -178,7 +213,7 @@ export default function Sessions() {
                 </form>
                 <Card
                     flush
-                    title={list.items ? (list.more ? t('The newest {n}', { n: list.items.length }) : t('{n} sessions', { n: list.items.length })) : t('Sessions')}
+                    title={list.items ? (list.more ? t('The newest {n}', { n: list.items.length }) : t('{n} {n|session|sessions}', { n: list.items.length })) : t('Sessions')}
                     tools={list.items?.length ? <Csv name="sessions" columns={table} rows={list.items} /> : undefined}
                 >
                     {list.problem ? (

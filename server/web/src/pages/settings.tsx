@@ -5,7 +5,7 @@ import { day } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
 import { Badge, Card, Failed, Head, Loaded } from '../ui/pieces';
-import { Table, type Column } from '../ui/table';
+import { Csv, Table, type Column } from '../ui/table';
 
 interface Config {
     version: number;
@@ -111,7 +111,7 @@ function Keys() {
     const data = useGet<Page<Key>>('/v1/keys');
     const columns: Column<Key>[] = [
         { key: 'hint', label: t('Key begins with'), cell: (k) => <code>{k.hint}</code>, value: (k) => k.hint },
-        { key: 'role', label: t('Role'), cell: (k) => k.role, value: (k) => k.role },
+        { key: 'role', label: t('Role'), cell: (k) => <code>{k.role}</code>, value: (k) => k.role },
         { key: 'label', label: t('Label'), cell: (k) => k.label || '–', value: (k) => k.label },
         { key: 'created', label: t('Issued'), cell: (k) => <span data-volatile>{day(k.created_at)}</span>, value: (k) => k.created_at },
         {
@@ -122,7 +122,12 @@ function Keys() {
         },
     ];
     return (
-        <Card flush title={t('API keys')} note={t('framewatch key create and key revoke change them; the server keeps digests only.')}>
+        <Card
+            flush
+            title={t('API keys')}
+            note={t('framewatch key create and key revoke change them; the server keeps digests only.')}
+            tools={data.value ? <Csv name="keys" columns={columns} rows={data.value.items} /> : undefined}
+        >
             <Loaded data={data}>{(v) => <Table id="k" caption={t('API keys')} columns={columns} rows={v.items} />}</Loaded>
         </Card>
     );

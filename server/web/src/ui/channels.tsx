@@ -5,7 +5,7 @@ import { fromText, kindNames, secretsOf, settingsOf, takesTickets, toText, type 
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
 import { Badge, Card, Dialog, Empty, Failed, Loaded } from './pieces';
-import { Table, type Column } from './table';
+import { Csv, Table, type Column } from './table';
 
 interface Texts {
     name: string;
@@ -318,9 +318,12 @@ export function Channels() {
             id="channels"
             title={t('Channels')}
             tools={
-                <button type="button" onClick={() => setEdit({ of: null })}>
-                    {t('Add')}
-                </button>
+                <>
+                    <button type="button" onClick={() => setEdit({ of: null })}>
+                        {t('Add')}
+                    </button>
+                    {data.value?.items.length ? <Csv name="channels" columns={columns} rows={data.value.items} /> : undefined}
+                </>
             }
         >
             <Loaded data={data}>

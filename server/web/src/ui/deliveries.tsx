@@ -1,7 +1,8 @@
 // Who was told what, and when.
 import { useState } from 'preact/hooks';
 import { send, useList } from '../lib/api';
-import { deliveryState, type Delivery } from '../lib/alerts';
+import { deliveryKind, deliveryState, type Delivery } from '../lib/alerts';
+import { kindNames } from '../lib/channels';
 import { when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
@@ -21,14 +22,14 @@ export function Deliveries({ subject, title }: { subject?: string; title: string
         list.again();
     };
     const columns: Column<Delivery>[] = [
-        { key: 'channel', label: t('Channel'), cell: (d) => `${d.channel} (${d.via})`, value: (d) => d.channel },
+        { key: 'channel', label: t('Channel'), cell: (d) => `${d.channel} (${kindNames[d.via] ?? d.via})`, value: (d) => d.channel },
         ...(subject
             ? []
             : [
                   {
                       key: 'what',
                       label: t('What'),
-                      cell: (d: Delivery) => (d.kind === 'alert' ? <Link href={`/alerts/${d.subject}`}>{t('alert {n}', { n: d.subject })}</Link> : d.kind === 'test' ? t('test') : `${d.kind} ${d.subject.slice(0, 12)}`),
+                      cell: (d: Delivery) => (d.kind === 'alert' ? <Link href={`/alerts/${d.subject}`}>{t('alert {n}', { n: d.subject })}</Link> : d.kind === 'test' ? t('test') : `${deliveryKind(d.kind)} ${d.subject.slice(0, 12)}`),
                       value: (d: Delivery) => d.kind,
                   },
               ]),
@@ -42,8 +43,8 @@ export function Deliveries({ subject, title }: { subject?: string; title: string
             },
             value: (d) => d.state,
         },
-        { key: 'sent', label: t('Taken'), cell: (d) => <span class="nowrap" data-volatile>{when(d.sent_at)}</span>, value: (d) => d.sent_at },
-        { key: 'tried', label: t('Last try'), cell: (d) => <span class="nowrap" data-volatile>{when(d.tried_at)}</span>, value: (d) => d.tried_at },
+        { key: 'sent', full: true, label: t('Taken'), cell: (d) => <span class="nowrap" data-volatile>{when(d.sent_at)}</span>, value: (d) => d.sent_at },
+        { key: 'tried', full: true, label: t('Last try'), cell: (d) => <span class="nowrap" data-volatile>{when(d.tried_at)}</span>, value: (d) => d.tried_at },
         { key: 'tries', label: t('Tries'), right: true, cell: (d) => d.attempts, value: (d) => d.attempts },
         {
             key: 'error',
@@ -51,7 +52,7 @@ export function Deliveries({ subject, title }: { subject?: string; title: string
             full: true,
             cell: (d) => (
                 <span class="break small">
-                    {d.last_error || (d.last_status ? d.last_status : '–')}{' '}
+                    <span lang="en">{d.last_error || (d.last_status ? d.last_status : '–')}</span>{' '}
                     {d.state === 'dead' && (
                         <button type="button" disabled={busy === d.id} onClick={() => void again(d.id)}>
                             {t('Send again')}

@@ -1,7 +1,7 @@
 // Merges and splits of families: by hand, by themselves, and taking them back.
 import { useState } from 'preact/hooks';
 import { send, useGet, useList, type Page } from '../lib/api';
-import { kinText, type Family, type FamilyDetail, type Kin } from '../lib/families';
+import { familyTitle, kinText, type Family, type FamilyDetail, type Kin } from '../lib/families';
 import { ago, when } from '../lib/format';
 import { t } from '../lib/i18n';
 import { isAdmin } from '../lib/login';
@@ -110,7 +110,7 @@ function Forms({ f, done }: { f: FamilyDetail; done: () => void }) {
                     <select value={into} onChange={(e) => setInto(e.currentTarget.value)}>
                         <option value="">{t('choose one')}</option>
                         {list.map((o) => (
-                            <option value={o.id}>{`${o.title} (${o.id.slice(0, 6)})`}</option>
+                            <option value={o.id}>{`${familyTitle(o.title)} (${o.id.slice(0, 6)})`}</option>
                         ))}
                     </select>
                 </label>

@@ -154,7 +154,7 @@ export function Verdicts({ id }: { id: string }) {
                                                     b: num(look.events_new),
                                                     tb: span(look.foreground_new_ms * 1000),
                                                 })}
-                                                {!item.final && ` · ${t('looked {n} times, looks on', { n: item.looks.length })}`}
+                                                {!item.final && ` · ${t('looked {n} {n|time|times}, looks on', { n: item.looks.length })}`}
                                             </p>
                                         )}
                                     </div>

@@ -55,6 +55,7 @@ export function FlameCard({ family, build, against }: Props) {
     const fn = q.get('fn') ?? '';
     const side = q.get('side') ?? 'callees';
     const find = q.get('find') ?? '';
+    const zoom = q.get('zoom') ?? '';
     const path = against ? '/v1/flame/diff' : family ? `/v1/families/${family}/flame` : '/v1/flame';
     const query = against ? { a: against, b: build, value } : { build, value, ...(fn ? { function: fn, side } : {}) };
     const data = useGet<Answer>(path, { ...query, nodes: 4000 });
@@ -68,15 +69,20 @@ export function FlameCard({ family, build, against }: Props) {
 
     useEffect(() => {
         if (!root || !root.total || look !== 'graph' || !host.current) return;
-        const own = new Flame(host.current, setChosen);
+        setChosen([]);
+        const own = new Flame(host.current, (path, keys) => {
+            setChosen(path);
+            setQuery({ zoom: keys });
+        });
         flame.current = own;
-        own.set(root, find, unit);
+        own.set(root, find, unit, zoom);
         setShare(find ? own.search(find) : null);
         return () => {
             own.destroy();
             flame.current = null;
         };
     }, [root, look, theme]);
+    useEffect(() => flame.current?.show(zoom), [zoom]);
     useEffect(() => {
         setShare(find && flame.current ? flame.current.search(find) : (flame.current?.search(''), null));
     }, [find]);
@@ -121,7 +127,7 @@ export function FlameCard({ family, build, against }: Props) {
                     <>
                         {against
                             ? t('shares of {b} events against {a}: orange more, blue less', { a: num(v.a?.events), b: num(v.b?.events) })
-                            : `${num(v.events)} ${t('events')}${v.of_events !== v.events ? ` ${t('of {n}', { n: num(v.of_events) })}` : ''} · ${t('widest first, not in order of time')}`}{' '}
+                            : `${t('{n} {n|event|events}', { n: num(v.events) })}${v.of_events !== v.events ? ` ${t('of {n}', { n: num(v.of_events) })}` : ''} · ${t('widest first, not in order of time')}`}{' '}
                         <Tip term="share" />
                     </>
                 )

@@ -78,6 +78,7 @@ export function HeatCard({ build, scenes }: { build: string; scenes: string[] })
         { key: 'n', label: t('Visits'), right: true, cell: (c) => num(c.visits), value: (c) => c.visits },
     ];
     const worst = [...(v?.cells ?? [])].sort((a, b) => b[by as 'jank_share'] - a[by as 'jank_share']).slice(0, 10);
+    const worth = (v: number) => (by === 'jank_share' ? percent(v, 0) : `${num(v)} ms`);
     const box = (name: string, label: string, at: number) => (
         <label class="field">
             {label}
@@ -136,16 +137,16 @@ export function HeatCard({ build, scenes }: { build: string; scenes: string[] })
                                             <div class="canvas" ref={host} style={{ padding: '0 1rem' }} role="img" aria-label={t('Heat map of {scene}; the list tells the worst places.', { scene })} />
                                             <div>
                                                 <div class="row small soft" style={{ padding: '0 1rem .4rem' }}>
-                                                    {t('calm')}
+                                                    {t('calm')} {worth(0)}
                                                     <span style={{ display: 'inline-flex' }} aria-hidden="true">
                                                         {[0, 0.2, 0.4, 0.6, 0.8, 1].map((x) => (
                                                             <span style={{ width: '22px', height: '10px', background: colourOf(x) }} />
                                                         ))}
                                                     </span>
-                                                    {t('worst')}
+                                                    {worth(worst[0][by as 'jank_share'])} {t('worst')}
                                                 </div>
                                                 <Table id="hc" caption={t('Worst places')} columns={columns} rows={worst} sortable={false} fold={false} />
-                                                {h.visits_too_coarse > 0 && <p class="small soft" style={{ padding: '.4rem 1rem' }}>{t('{n} visits were told more coarsely and are not shown.', { n: num(h.visits_too_coarse) })}</p>}
+                                                {h.visits_too_coarse > 0 && <p class="small soft" style={{ padding: '.4rem 1rem' }}>{t('{n} {n|visit was|visits were} told more coarsely and {n|is|are} not shown.', { n: num(h.visits_too_coarse) })}</p>}
                                             </div>
                                         </div>
                                     </>

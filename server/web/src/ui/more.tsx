@@ -4,11 +4,12 @@ import { useGet, type Page } from '../lib/api';
 import { change, day, num } from '../lib/format';
 import { t } from '../lib/i18n';
 import { setQuery, useQuery } from '../lib/router';
+import { platformName } from '../lib/terms';
 import type { Build } from '../lib/types';
 import { Select } from './pieces';
 
 export const useBuilds = () => useGet<Page<Build>>('/v1/builds', { limit: 100 });
-export const buildName = (b: { version_name: string; version_code: number; platform: string }) => `${b.version_name} (${b.version_code}, ${b.platform})`;
+export const buildName = (b: { version_name: string; version_code: number; platform: string }) => `${b.version_name} (${b.version_code}, ${platformName(b.platform)})`;
 
 export function BuildSelect({ name, label, any, value }: { name: string; label: string; any?: string; value?: string }) {
     const q = useQuery();

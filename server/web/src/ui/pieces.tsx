@@ -42,7 +42,7 @@ export function Card({
 }
 
 // A "?" that tells what a word means: on hover, on focus, on touch.
-export function Tip({ term, text }: { term?: Term; text?: string }) {
+export function Tip({ term, text, name }: { term?: Term; text?: string; name?: string }) {
     const [place, setPlace] = useState<{ left: number; top: number } | null>(null);
     const button = useRef<HTMLButtonElement>(null);
     const pop = useRef<HTMLSpanElement>(null);
@@ -79,7 +79,7 @@ export function Tip({ term, text }: { term?: Term; text?: string }) {
             <button
                 ref={button}
                 type="button"
-                aria-label={term ? t('What is {term}?', { term: define(term).name }) : t('More about this')}
+                aria-label={term || name ? t('What is {term}?', { term: name ?? define(term!).name }) : t('More about this')}
                 aria-describedby={place ? id : undefined}
                 aria-expanded={place !== null}
                 onFocus={show}
@@ -133,7 +133,7 @@ export function Stat({
     tone = '',
 }: {
     term?: Term;
-    name?: string;
+    name?: ComponentChildren;
     value: ComponentChildren;
     unit?: string;
     n?: ComponentChildren;
@@ -163,17 +163,19 @@ export function Toggle<T extends string>({
     label,
     value,
     options,
+    off = [],
     onChange,
 }: {
     label: string;
     value: T;
     options: [T, string][];
+    off?: T[]; // cannot be chosen now
     onChange: (v: T) => void;
 }) {
     return (
         <div class="group" role="group" aria-label={label}>
             {options.map(([v, name]) => (
-                <button type="button" aria-pressed={v === value} onClick={() => onChange(v)}>
+                <button type="button" aria-pressed={v === value} disabled={off.includes(v)} onClick={() => onChange(v)}>
                     {name}
                 </button>
             ))}
@@ -208,10 +210,11 @@ export function Select({
 
 // States --------------------------------------------------------------------------------------
 
-export function Empty({ title, children }: { title: string } & Children) {
+// `page`: it is all there is on the page, and its heading.
+export function Empty({ title, page, children }: { title: string; page?: boolean } & Children) {
     return (
         <div class="state">
-            <b>{title}</b>
+            {page ? <h1>{title}</h1> : <b>{title}</b>}
             {children}
         </div>
     );
@@ -227,7 +230,7 @@ export function Waiting({ rows = 4 }: { rows?: number }) {
     );
 }
 
-export function Failed({ problem, again }: { problem: Problem; again?: () => void }) {
+export function Failed({ problem, again, page }: { problem: Problem; again?: () => void; page?: boolean }) {
     const { status } = problem;
     const title =
         status === 403
@@ -241,7 +244,7 @@ export function Failed({ problem, again }: { problem: Problem; again?: () => voi
                   : t('This could not be loaded');
     return (
         <div class="state" role="alert">
-            <b>{title}</b>
+            {page ? <h1>{title}</h1> : <b>{title}</b>}
             <p>{status === 403 ? t('It needs a key of role admin. Ask whoever runs the server, then log in with it.') : problem.message}</p>
             {problem.requestId && (
                 <p class="small">

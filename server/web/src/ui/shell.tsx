@@ -60,7 +60,7 @@ function Lazy({ place, id }: { place: Place; id: string }) {
     if (got?.of !== place) return <Waiting rows={6} />;
     if (!got.page)
         return (
-            <Empty title={t('This page could not be loaded')}>
+            <Empty page title={t('This page could not be loaded')}>
                 <p>{t('The server may have been updated meanwhile.')}</p>
                 <button type="button" onClick={() => location.reload()}>
                     {t('Load it again')}
@@ -264,7 +264,7 @@ function Frame() {
                 </div>
             </header>
             <main id="main" tabIndex={-1} style={{ outline: 'none' }}>
-                {place ? <Lazy place={place} id={id} /> : <Empty title={t('There is no such page')} />}
+                {place ? <Lazy place={place} id={id} /> : <Empty page title={t('There is no such page')} />}
             </main>
             {help && <Keys onClose={() => setHelp(false)} />}
         </>

@@ -29,7 +29,7 @@ export function Frames({ symbols, frames }: { symbols?: SymbolFrame[]; frames?: 
             </ol>
             {missing > 0 && (
                 <p class="small soft" style={{ marginTop: '.4rem' }}>
-                    {t('{n} frames wait for symbols: framewatch symbols upload.', { n: missing })}
+                    {t('{n} {n|frame waits|frames wait} for symbols: framewatch symbols upload.', { n: missing })}
                 </p>
             )}
         </div>

@@ -12,6 +12,7 @@ export interface Column<T> {
     term?: Term; // defined in a tooltip beside it
     cell: (row: T) => ComponentChildren;
     value?: (row: T) => string | number | null | undefined; // what sorts, and what the CSV has
+    unit?: string; // of `value`, where the label does not tell it; for the CSV
     right?: boolean;
     full?: boolean; // a line of its own on a phone
 }
@@ -38,7 +39,7 @@ function csvCell(v: string | number | null | undefined): string {
 
 export function toCsv<T>(columns: Column<T>[], rows: T[]): string {
     const shown = columns.filter((c) => c.value);
-    const lines = [shown.map((c) => csvCell(c.label))];
+    const lines = [shown.map((c) => csvCell(c.unit ? `${c.label}, ${c.unit}` : c.label))];
     for (const row of rows) lines.push(shown.map((c) => csvCell(c.value!(row))));
     return lines.map((l) => l.join(',')).join('\r\n') + '\r\n';
 }

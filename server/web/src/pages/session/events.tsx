@@ -19,6 +19,7 @@ export function Scenes({ slices, session }: { slices: Slice[]; session: Session 
         {
             key: 'time',
             label: t('Time'),
+            unit: 's',
             right: true,
             cell: (s) => (
                 <span class="nowrap">

@@ -1,9 +1,11 @@
 // What a session was: build, device, figures, and what they rest on.
 import { bytes, celsius, clock, jankRate, megabytes, ms, num, percent, span, when } from '../../lib/format';
+import { deviceName, deviceSessions } from '../../lib/device';
 import { t } from '../../lib/i18n';
 import { peak } from '../../lib/lanes';
+import { reasonName } from '../../lib/reasons';
 import { Link, url } from '../../lib/router';
-import { flagName, tierName } from '../../lib/terms';
+import { flagName, platformName, tierName } from '../../lib/terms';
 import type { Session, Timeline } from '../../lib/types';
 import { Badge, Card, Chip, Stat, Tip } from '../../ui/pieces';
 import { look } from './look';
@@ -13,6 +15,7 @@ export const janksOf = (s: { janks_minor: number; janks_normal: number; janks_se
 
 export function Facts({ s }: { s: Session }) {
     const d = s.device;
+    const sessions = deviceSessions(d);
     const clusters = d.clusters?.map((c) => (c.max_khz ? `${c.cores}×${(c.max_khz / 1e6).toFixed(1)}` : `${c.cores}`)).join(' + ');
     return (
         <div class="chips">
@@ -20,7 +23,7 @@ export function Facts({ s }: { s: Session }) {
                 <Link href={`/builds/${s.build_id}`}>{`${s.version_name} (${s.version_code})`}</Link>
             </Chip>
             <Chip name={t('Device')}>
-                <Link href={url('/sessions', { manufacturer: d.manufacturer, model: d.model })}>{`${d.manufacturer} ${d.model}`}</Link>
+                {sessions ? <Link href={sessions}>{deviceName(d)}</Link> : deviceName(d)}
             </Chip>
             <Chip name={t('Tier')}>
                 {tierName(d)} <Tip term="tier" />
@@ -32,7 +35,7 @@ export function Facts({ s }: { s: Session }) {
             {d.screen_width_px > 0 && (
                 <Chip name={t('Screen')}>{`${d.screen_width_px} × ${d.screen_height_px}, ${num(d.refresh_millihertz / 1000)} Hz`}</Chip>
             )}
-            <Chip name="OS">{`${s.platform} ${s.os_version}`}</Chip>
+            <Chip name="OS">{s.os_version.startsWith(platformName(s.platform)) ? s.os_version : `${platformName(s.platform)} ${s.os_version}`}</Chip>
             <Chip name="SDK">{s.sdk_version}</Chip>
             {s.wall_start_ms && (
                 <Chip name={t('Played')}>
@@ -136,7 +139,7 @@ export function Coverage({ s }: { s: Session }) {
                     <Chip name={name}>{value}</Chip>
                 ))}
                 {invalid.map(([name, n]) => (
-                    <Chip name={t('out of bounds: {name}', { name })}>{num(n)}</Chip>
+                    <Chip name={reasonName(name)}>{num(n)}</Chip>
                 ))}
                 {r?.collectors?.map((c) => (
                     <Chip name={`SDK, ${c.name}`}>{`${num(c.us / 1000)} ms / ${num(c.looks)}`}</Chip>

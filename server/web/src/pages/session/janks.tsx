@@ -1,6 +1,6 @@
 // A session's janks: a list, and of one its cause, evidence and stacks.
-import { useState } from 'preact/hooks';
 import { clock, num } from '../../lib/format';
+import { evidenceSays } from '../../lib/evidence';
 import { t } from '../../lib/i18n';
 import { setQuery, useParam, useValue } from '../../lib/router';
 import { causeName, levelClass, levelName } from '../../lib/terms';
@@ -12,8 +12,8 @@ import { look } from './look';
 
 function JankDetail({ jank, of }: { jank: Jank; of: Janks }) {
     const hashes = [...new Set(jank.samples.map((s) => s.stack))];
-    const [at, setAt] = useState(0);
-    const hash = hashes[Math.min(at, hashes.length - 1)];
+    const [asked, setAsked] = useParam('stack');
+    const hash = hashes.find((h) => asked && h.startsWith(asked)) ?? hashes[0];
     const last = (name: string) => {
         const s = jank.hardware.find((h) => h.name === name);
         const v = s?.value.filter((x): x is number => x !== null) ?? [];
@@ -33,7 +33,7 @@ function JankDetail({ jank, of }: { jank: Jank; of: Janks }) {
     return (
         <div class="detail">
             <p>
-                <b>{causeName(jank.cause)}</b>: {jank.evidence || t('nothing in the hardware points to a cause')}
+                <b>{causeName(jank.cause)}</b>: {evidenceSays(jank.evidence) ?? (jank.evidence ? <span lang="en">{jank.evidence}</span> : t('nothing in the hardware points to a cause'))}
             </p>
             <div class="chips">
                 {facts.map(([name, value]) => (
@@ -43,7 +43,7 @@ function JankDetail({ jank, of }: { jank: Jank; of: Janks }) {
             {hashes.length > 1 && (
                 <div class="row" role="group" aria-label={t('Stacks')}>
                     {hashes.map((h, i) => (
-                        <button type="button" aria-pressed={i === at} onClick={() => setAt(i)}>
+                        <button type="button" aria-pressed={h === hash} onClick={() => setAsked(h.slice(0, 10))}>
                             {t('Stack {n}', { n: i + 1 })}
                             <span class="soft">×{jank.samples.filter((s) => s.stack === h).length}</span>
                         </button>
@@ -80,7 +80,7 @@ export function JankList({ data }: { data: Janks }) {
     const causes = [...new Set(data.janks.map((j) => j.cause))];
     const rows = data.janks.filter((j) => j.level > 0 && (!cause || j.cause === cause));
     const columns: Column<Jank>[] = [
-        { key: 'time', label: t('Time'), cell: (j) => <span class="num">{clock(j.start_us, true)}</span>, value: (j) => j.start_us / 1e6 },
+        { key: 'time', label: t('Time'), unit: 's', cell: (j) => <span class="num">{clock(j.start_us, true)}</span>, value: (j) => j.start_us / 1e6 },
         {
             key: 'length',
             label: t('Length, ms'),
@@ -93,7 +93,7 @@ export function JankList({ data }: { data: Janks }) {
             value: (j) => j.duration_us / 1000,
         },
         { key: 'level', label: t('Level'), cell: (j) => levelName(j.level), value: (j) => j.level },
-        { key: 'scene', label: t('Scene'), cell: (j) => j.scene, value: (j) => j.scene },
+        { key: 'scene', full: true, label: t('Scene'), cell: (j) => j.scene, value: (j) => j.scene },
         { key: 'cause', label: t('Cause'), term: 'cause', cell: (j) => causeName(j.cause), value: (j) => j.cause },
         {
             key: 'frame',

@@ -28,13 +28,17 @@ function useChart(data: Timeline, chosen: number | null) {
     const chart = useRef<SessionChart | null>(null);
     const lanes = useMemo(() => lanesOf(data, picked), [data, picked]);
     const view = useRef(spanOf(t0, t1)); // what the chart shows; the address may be behind it
+    const told = useRef(view.current); // what the address was last told, or said
     const rest = useRef(0);
 
     useEffect(() => {
         const tell = (v: Span | null) => {
             view.current = v;
             clearTimeout(rest.current);
-            rest.current = setTimeout(() => setQuery({ t0: v ? v.from.toFixed(3) : null, t1: v ? v.to.toFixed(3) : null }), REST_MS);
+            rest.current = setTimeout(() => {
+                told.current = v;
+                setQuery({ t0: v ? v.from.toFixed(3) : null, t1: v ? v.to.toFixed(3) : null });
+            }, REST_MS);
         };
         const own = new SessionChart(host.current!, data, lanes.shown, view.current, tell, (index) => setQuery({ jank: index }));
         chart.current = own;
@@ -45,9 +49,9 @@ function useChart(data: Timeline, chosen: number | null) {
     useEffect(() => () => clearTimeout(rest.current), []);
     useEffect(() => {
         const asked = spanOf(t0, t1);
-        if (same(asked, view.current)) return;
+        if (same(asked, told.current)) return;
         clearTimeout(rest.current);
-        view.current = asked;
+        told.current = view.current = asked;
         chart.current?.show(asked?.from ?? 0, asked?.to ?? data.end_us / 1e6, false);
     }, [t0, t1]);
     useEffect(() => chart.current?.choose(chosen), [chosen]);
@@ -93,7 +97,7 @@ export function View({ data, chosen }: { data: Timeline; chosen: number | null }
             title={t('Timeline')}
             note={
                 <span class="no-print">
-                    {t('{n} frames · drag to zoom, Shift-drag to move, double click for all, keys', { n: num(data.frame_count) })} <kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd>
+                    {t('{n} {n|frame|frames} · drag to zoom, Shift-drag to move, double click for all, keys', { n: num(data.frame_count) })} <kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd>
                 </span>
             }
             tools={
@@ -133,7 +137,7 @@ export function View({ data, chosen }: { data: Timeline; chosen: number | null }
                 class="lanes"
                 ref={host}
                 role="img"
-                aria-label={t('Frame times and hardware over {length}: {janks} janks. The tables below tell the same.', {
+                aria-label={t('Frame times and hardware over {length}: {janks} {janks|jank|janks}. The tables below tell the same.', {
                     length: span(data.end_us),
                     janks: data.janks.length,
                 })}
