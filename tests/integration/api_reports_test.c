@@ -176,9 +176,9 @@ static void gives_the_same_figures_as_csv_and_as_a_page(void **state)
     assert_true(body_has(api, "=1+&lt;b&gt;&amp;"));
     assert_false(body_has(api, "<b>"));
     assert_false(body_has(api, "<script"));
-    assert_true(body_has(api, "<h2>p99 by scene"));
-    assert_true(body_has(api, "<h2>memory_pss by scene"));
-    assert_true(body_has(api, "<h2>slow_sessions by scene"));
+    assert_true(body_has(api, "<h2>P99 frame time by scene"));
+    assert_true(body_has(api, "<h2>Peak memory (Android PSS) by scene"));
+    assert_true(body_has(api, "<h2>Slow sessions by scene"));
     assert_true(body_has(api, "<small>mix "));
     assert_non_null(strstr(api->answer.policy, "default-src 'none'"));
 }
