@@ -394,6 +394,11 @@ bool debug_image_open(struct debug_image *image, const void *bytes, const struct
     return ok;
 }
 
+bool debug_image_damaged(const struct debug_image *image)
+{
+    return image->cut || image->broken_sections || image->broken_symbols;
+}
+
 void debug_image_close(struct debug_image *image)
 {
     VEC_FREE(&image->mem, &image->code);

@@ -124,6 +124,7 @@ struct debug_image {
     bool split;             /* the file points to .dwo files or to a supplementary file */
     size_t broken_sections; /* left out: out of bounds, or do not unpack */
     size_t broken_symbols;  /* left out: name or address out of bounds */
+    bool cut;               /* the table of sections lies behind the file's end */
     struct mem mem;
     struct work work;
     void *unpacked[DEBUG_SECTIONS + 1]; /* owned copies; the last is .gnu_debugdata */
@@ -134,6 +135,9 @@ struct debug_image {
 bool debug_image_open(struct debug_image *image, const void *bytes, const struct debug_slice *slice,
                       const struct debug_limits *limits, struct err *err) MUST_CHECK;
 void debug_image_close(struct debug_image *image); /* fine on a zeroed one */
+
+/* Whether something of the file is missing or broken. */
+bool debug_image_damaged(const struct debug_image *image);
 
 /* Whether an address as the file has it is code; *relative receives it, *room what of its
  * executable section lies from there on. */

@@ -461,6 +461,14 @@ static void read_mini_symbols(struct debug_image *image, const struct elf *e)
     }
 }
 
+/* Linkers put it last: whatever cuts a file takes it. */
+static bool lost_sections(const struct elf *e)
+{
+    struct elf_section s;
+
+    return e->shoff && (e->shnum == 0 || !get_section(e, e->shnum - 1, &s));
+}
+
 bool elf_open(struct debug_image *image, struct bytes file, struct err *err)
 {
     struct elf e;
@@ -473,6 +481,7 @@ bool elf_open(struct debug_image *image, struct bytes file, struct err *err)
                        e.type == ET_REL ? "an object file (.o)" : "a core dump");
     image->address_size = e.wide ? 8 : 4;
     image->base = image_base(&e);
+    image->cut = lost_sections(&e);
     add_code(image, &e);
     for (uint32_t i = 0; get_section(&e, i, &s); i++) {
         set_section(image, &e, &s);

@@ -534,9 +534,13 @@ bool symcache_build(struct debug_image *image, const struct symcache_options *op
         err_set(err, ERR_TOO_BIG, "more memory than the limit of %zu bytes is needed",
                 image->mem.cap);
     } else if (b.out.n == 0) {
-        ok = err_set(err, ERR_INVALID,
-                     "no symbols for its code: neither DWARF nor a symbol table; "
-                     "index the file before it is stripped");
+        ok = debug_image_damaged(image)
+                 ? err_set(err, ERR_INVALID,
+                           "damaged: cut short or broken, no symbols of it can be read; "
+                           "take the file anew from the build")
+                 : err_set(err, ERR_INVALID,
+                           "no symbols for its code: neither DWARF nor a symbol table; "
+                           "index the file before it is stripped");
     } else {
         struct symcache_content content = {.image = image,
                                            .strings = &b.strings,

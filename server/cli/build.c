@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MAX_DEBUG_IDS 64
+#define MAX_DEBUG_IDS 1024
 #define LIST_HEAD "ID       PLATFORM VERSION                      CODE  REGISTERED BUILD"
 
 struct build_options {

@@ -9,9 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <zip.h>
+
 #define DEPTH_MAX 24
+#define PIECE ((size_t)1 << 20)
+#define UNPACKED_BYTES ((int64_t)16 << 30) /* of a zip file; what follows is left to the server */
+#define ZIP_IMAGES 256                     /* that the server takes of one */
 #define INDEX_BYTES ((size_t)2 << 30)
 
 const char *symbol_file_name(const char *path)
@@ -52,20 +58,33 @@ static struct symbol_found *add(struct symbol_files *f, const char *path, struct
 /* Files ------------------------------------------------------------------------------------------
  */
 
-static void read_image(const struct mapped *file, const struct debug_slice *slice,
-                       struct symbol_image *out)
+static void read_image(const void *bytes, const struct debug_slice *slice, struct symbol_image *out)
 {
     struct debug_image image;
     struct err ignored;
 
     *out = (struct symbol_image){.arch = slice->arch, .format = slice->format};
     debug_id_text(&slice->id, out->debug_id);
-    sha256((const unsigned char *)file->bytes + slice->offset, slice->size, out->sha256);
-    if (!debug_image_open(&image, file->bytes, slice, NULL, &ignored))
+    sha256((const unsigned char *)bytes + slice->offset, slice->size, out->sha256);
+    if (!debug_image_open(&image, bytes, slice, NULL, &ignored))
         return;
     out->dwarf = image.sections[DEBUG_INFO].size > 0;
     out->symbols = image.symbols.n > 0;
+    out->damaged = debug_image_damaged(&image) && !out->dwarf && !out->symbols;
     debug_image_close(&image);
+}
+
+static bool add_images(struct symbol_found *x, const void *bytes, const struct debug_slices *slices,
+                       struct err *err)
+{
+    struct symbol_image *more = realloc(x->images, (x->n_images + slices->n) * sizeof *more);
+
+    if (!more)
+        return err_memory(err);
+    x->images = more;
+    for (size_t i = 0; i < slices->n; i++)
+        read_image(bytes, &slices->at[i], &more[x->n_images++]);
+    return true;
 }
 
 static bool take_debug_file(struct symbol_files *f, const char *path, const struct mapped *file,
@@ -76,13 +95,7 @@ static bool take_debug_file(struct symbol_files *f, const char *path, const stru
     if (!x)
         return false;
     x->kind = SYMBOLS_IMAGE;
-    x->images = calloc(slices->n, sizeof *x->images);
-    if (!x->images)
-        return err_memory(err);
-    for (size_t i = 0; i < slices->n; i++)
-        read_image(file, &slices->at[i], &x->images[i]);
-    x->n_images = slices->n;
-    return true;
+    return add_images(x, file->bytes, slices, err);
 }
 
 static bool into_buf(void *ctx, const void *bytes, size_t n)
@@ -124,23 +137,117 @@ static bool ends_with(const char *path, const char *end)
     return n >= e && strcmp(path + n - e, end) == 0;
 }
 
+/* Zip files: as the server reads them, so that what it has need not be sent. What is not read here
+ * is left to it. */
+
+static bool is_map(const char *name)
+{
+    return ends_with(name, ".bcsymbolmap");
+}
+
+/* A debug file in the archive, unpacked; NULL: it is none, or cannot be read. */
+static FILE *unpack_entry(struct symbol_found *x, zip_t *zip, zip_uint64_t i, unsigned char *piece,
+                          int64_t *left)
+{
+    zip_file_t *from = zip_fopen_index(zip, i, 0);
+    FILE *to = NULL;
+    zip_int64_t n = 0;
+    bool ok = from != NULL;
+
+    while (ok && (n = zip_fread(from, piece, PIECE)) > 0) {
+        if (!to && !debug_file_looks_like(piece, (size_t)n))
+            break;
+        *left -= n;
+        ok = *left >= 0 && (to || (to = tmpfile())) && fwrite(piece, 1, (size_t)n, to) == (size_t)n;
+    }
+    ok = ok && n >= 0 && (!to || fflush(to) == 0);
+    if (from)
+        zip_fclose(from);
+    x->unread |= !ok;
+    if (to && !ok) {
+        fclose(to);
+        to = NULL;
+    }
+    return to;
+}
+
+static bool look_at_unpacked(struct symbol_found *x, FILE *file, struct err *err)
+{
+    struct debug_slices slices;
+    struct err ignored;
+    struct stat st;
+    void *at = MAP_FAILED;
+    bool ok = true;
+
+    if (fstat(fileno(file), &st) == 0 && st.st_size > 0)
+        at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    x->unread |= at == MAP_FAILED;
+    if (at == MAP_FAILED)
+        return true;
+    if (debug_file_slices(at, (size_t)st.st_size, &slices, &ignored))
+        ok = add_images(x, at, &slices, err);
+    munmap(at, (size_t)st.st_size);
+    return ok;
+}
+
+static bool look_at_entries(struct symbol_found *x, zip_t *zip, unsigned char *piece,
+                            struct err *err)
+{
+    zip_int64_t n = zip_get_num_entries(zip, 0);
+    int64_t left = UNPACKED_BYTES;
+    bool ok = true;
+
+    x->unread = n < 1;
+    for (zip_int64_t i = 0; ok && i < n; i++) {
+        const char *name = zip_get_name(zip, (zip_uint64_t)i, 0);
+        FILE *file;
+
+        if (x->n_images >= ZIP_IMAGES || left < 0) {
+            x->unread = true;
+            break;
+        }
+        if (!name || strncmp(name, "__MACOSX/", 9) == 0)
+            continue;
+        x->hidden_maps |= is_map(name);
+        file = unpack_entry(x, zip, (zip_uint64_t)i, piece, &left);
+        if (file) {
+            ok = look_at_unpacked(x, file, err);
+            fclose(file);
+        }
+    }
+    return ok;
+}
+
+static bool take_zip(struct symbol_files *f, const char *path, struct err *err)
+{
+    struct symbol_found *x = add(f, path, err);
+    unsigned char *piece = malloc(PIECE);
+    zip_t *zip = x ? zip_open(path, ZIP_RDONLY, NULL) : NULL;
+    bool ok = x != NULL;
+
+    if (ok) {
+        x->kind = SYMBOLS_ZIP;
+        x->unread = !zip;
+        ok = piece ? !zip || look_at_entries(x, zip, piece, err) : err_memory(err);
+    }
+    if (zip)
+        zip_discard(zip);
+    free(piece);
+    return ok;
+}
+
 /* *ours: false where the file carries no symbols. */
 static bool look_into(struct symbol_files *f, const char *path, const struct mapped *file,
                       bool named, bool *ours, struct err *err)
 {
     struct debug_slices slices;
-    struct symbol_found *x;
 
     *ours = true;
     if (debug_file_looks_like(file->bytes, file->size) &&
         debug_file_slices(file->bytes, file->size, &slices, err))
         return take_debug_file(f, path, file, &slices, err);
-    if (named && is_zip(file)) {
-        x = add(f, path, err);
-        if (x)
-            x->kind = SYMBOLS_ZIP;
-        return x != NULL;
-    }
+    if (named && is_zip(file))
+        return take_zip(f, path, err);
     if ((named || ends_with(path, "mapping.txt")) &&
         retrace_looks_like_mapping(file->bytes, file->size))
         return take_mapping(f, path, file, err);
@@ -274,7 +381,8 @@ static void drop_twins(struct symbol_files *f)
         bool needed = f->at[i].kind != SYMBOLS_IMAGE;
 
         for (size_t k = 0; k < f->at[i].n_images; k++)
-            needed |= worth(&f->at[i].images[k]) && !better_elsewhere(f, i, &f->at[i].images[k]);
+            needed |= f->at[i].images[k].damaged ||
+                      (worth(&f->at[i].images[k]) && !better_elsewhere(f, i, &f->at[i].images[k]));
         f->at[i].skip = !needed;
     }
 }

@@ -17,6 +17,7 @@ struct symbol_image {
     char debug_id[DEBUG_ID_TEXT];
     enum debug_arch arch;
     enum debug_format format;
+    bool damaged;                       /* so that it says nothing */
     bool dwarf, symbols;                /* files and lines; names */
     unsigned char sha256[SHA256_BYTES]; /* of its bytes in the file */
 };
@@ -25,8 +26,10 @@ struct symbol_found {
     char path[PATH_MAX];
     enum symbol_kind kind;
     int64_t size;
-    struct symbol_image *images; /* of a debug file */
+    struct symbol_image *images; /* of a debug file, or of those in a zip file */
     size_t n_images;
+    bool hidden_maps; /* the zip file has .bcsymbolmap files */
+    bool unread;      /* not all of the zip file was looked at */
     char mapping_id[MAPPING_ID_TEXT];
     unsigned char sha256[SHA256_BYTES]; /* of the file */
     bool skip;                          /* nothing to send of it */

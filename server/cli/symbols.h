@@ -4,7 +4,9 @@
  */
 #pragma once
 
+int symbols_delete(int argc, char **argv);
 int symbols_index(int argc, char **argv);
 int symbols_info(int argc, char **argv);
+int symbols_list(int argc, char **argv);
 int symbols_lookup(int argc, char **argv);
 int symbols_upload(int argc, char **argv);

@@ -1,5 +1,7 @@
 #include "ask.h"
+#include "base/buf.h"
 #include "fields.h"
+#include "out_file.h"
 #include "symbol_walk.h"
 #include "symbols.h"
 #include "term.h"
@@ -14,14 +16,15 @@
 
 #define LEVEL 3
 #define PIECE ((size_t)1 << 20)
-#define MAX_DEBUG_IDS 64
+#define MAX_DEBUG_IDS 1024
 #define MAX_ANEW                                                                                   \
     100 /* a file that was sent before, but is not there any more, goes under a new id */
+#define MANIFEST_BYTES ((size_t)64 << 20)
 #define BAR 24
 
 struct options {
     struct client_options client;
-    const char *platform, *version, *uid, *package, *commit;
+    const char *platform, *version, *uid, *package, *commit, *manifest;
     int64_t version_code, wait_s;
     bool dry_run;
 };
@@ -37,64 +40,93 @@ struct upload {
 /* What the server has
  * ------------------------------------------------------------------------------ */
 
-enum have { HAVE_NOT, HAVE_SAME, HAVE_OTHER };
+enum have { HAVE_NOT, HAVE_SAME, HAVE_BETTER, HAVE_OTHER };
 
-static enum have compare(const json_t *list, const char *arch,
-                         const unsigned char sum[SHA256_BYTES])
+struct wanted {
+    const char *kind, *id, *arch;
+    const unsigned char *sum;
+    bool dwarf, revealed; /* what ours says, and theirs must */
+};
+
+static bool flag(const json_t *item, const char *name)
+{
+    return json_is_true(json_object_get(item, name));
+}
+
+static enum have compare(const json_t *list, const struct wanted *w)
 {
     const json_t *item;
     char hex[2 * SHA256_BYTES + 1];
     size_t i;
 
-    to_hex(sum, SHA256_BYTES, hex);
+    to_hex(w->sum, SHA256_BYTES, hex);
     json_array_foreach(list, i, item)
     {
-        if (strcmp(string(item, "arch"), arch) == 0)
-            return strcmp(string(item, "source_sha256"), hex) == 0 ? HAVE_SAME : HAVE_OTHER;
+        if (strcmp(string(item, "arch"), w->arch) != 0)
+            continue;
+        if (strcmp(string(item, "source_sha256"), hex) == 0)
+            return w->revealed && !flag(item, "revealed") ? HAVE_OTHER : HAVE_SAME;
+        return flag(item, "dwarf") && !w->dwarf ? HAVE_BETTER : HAVE_OTHER;
     }
     return HAVE_NOT;
 }
 
-static bool server_has(struct upload *u, const char *kind, const char *id, const char *arch,
-                       const unsigned char sum[SHA256_BYTES], enum have *out, struct err *err)
+static bool server_has(struct upload *u, const struct wanted *w, bool *out, struct err *err)
 {
     struct ask_url url = {.n = 0};
     json_t *list = NULL;
+    enum have have;
 
     ask_url_put(&url, "/v1/symbols");
     ask_url_query(&url, "limit", "50");
-    ask_url_query(&url, "kind", kind);
-    ask_url_query(&url, "debug_id", id);
+    ask_url_query(&url, "kind", w->kind);
+    ask_url_query(&url, "debug_id", w->id);
     if (!client_get(u->c, url.text, &list, err))
         return false;
-    *out = compare(json_object_get(list, "items"), arch, sum);
+    have = compare(json_object_get(list, "items"), w);
+    *out = have == HAVE_SAME || have == HAVE_BETTER;
     json_decref(list);
     return true;
 }
 
-/* *all: nothing of the file is missing there. Archives are judged by the server. */
-static bool has_all(struct upload *u, const struct symbol_found *f, bool *all, struct err *err)
+/* What the server would refuse in an archive with others; alone it is sent, and the server says so.
+ */
+static bool useless(const struct symbol_found *f, const struct symbol_image *image)
 {
-    enum have have = HAVE_NOT;
+    return f->kind == SYMBOLS_ZIP && (!image->debug_id[0] || (!image->dwarf && !image->symbols));
+}
 
-    *all = f->kind != SYMBOLS_ZIP;
-    if (f->kind == SYMBOLS_MAPPING) {
-        if (!server_has(u, "mapping", f->mapping_id, "", f->sha256, &have, err))
-            return false;
-        *all = have == HAVE_SAME;
-    }
+static bool has_images(struct upload *u, const struct symbol_found *f, bool *all, struct err *err)
+{
+    size_t asked = 0;
+
+    *all = !f->unread;
     for (size_t i = 0; *all && i < f->n_images; i++) {
         const struct symbol_image *image = &f->images[i];
+        const struct wanted w = {.kind = "native",
+                                 .id = image->debug_id,
+                                 .arch = debug_arch_name(image->arch),
+                                 .sum = image->sha256,
+                                 .dwarf = image->dwarf,
+                                 .revealed = f->hidden_maps};
 
-        if (!image->debug_id[0])
-            *all = false;
-        else if (!server_has(u, "native", image->debug_id, debug_arch_name(image->arch),
-                             image->sha256, &have, err))
+        if (useless(f, image))
+            continue;
+        asked++;
+        *all = image->debug_id[0] != '\0';
+        if (*all && !server_has(u, &w, all, err))
             return false;
-        else
-            *all = have == HAVE_SAME;
     }
+    *all = *all && asked > 0;
     return true;
+}
+
+/* *all: nothing of the file is missing there. */
+static bool has_all(struct upload *u, const struct symbol_found *f, bool *all, struct err *err)
+{
+    const struct wanted w = {.kind = "mapping", .id = f->mapping_id, .arch = "", .sum = f->sha256};
+
+    return f->kind == SYMBOLS_MAPPING ? server_has(u, &w, all, err) : has_images(u, f, all, err);
 }
 
 /* Sending
@@ -216,8 +248,10 @@ static void print_outcome(struct upload *u, const struct symbol_found *f, const 
     if (string(row, "reason")[0]) {
         fputs(", ", stdout);
         term_text(&u->term, string(row, "reason"), 40);
+    }
+    if (string(row, "detail")[0]) {
         fputs(": ", stdout);
-        term_text(&u->term, string(row, "detail"), 300);
+        term_text(&u->term, string(row, "detail"), 500);
     }
     putchar('\n');
 }
@@ -304,6 +338,19 @@ static void set_text(json_t *body, const char *name, const char *value)
         json_object_set_new(body, name, json_string(value));
 }
 
+static bool has_text(const json_t *list, const char *text)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        if (strcmp(json_string_value(item), text) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool list_ids(const struct symbol_files *files, json_t *list, const char **mapping,
                      struct err *err)
 {
@@ -317,14 +364,14 @@ static bool list_ids(const struct symbol_files *files, json_t *list, const char 
             *mapping = f->mapping_id;
         }
         for (size_t k = 0; !f->skip && k < f->n_images; k++)
-            if (f->images[k].debug_id[0])
+            if (f->images[k].debug_id[0] && !has_text(list, f->images[k].debug_id))
                 json_array_append_new(list, json_string(f->images[k].debug_id));
     }
-    return json_array_size(list) <= MAX_DEBUG_IDS ||
-           err_set(err, ERR_TOO_BIG, "a build may have %d debug ids", MAX_DEBUG_IDS);
+    return true;
 }
 
-static bool register_build(struct upload *u, struct err *err)
+/* What is known of the build; NULL with *err. */
+static json_t *build_body(const struct upload *u, struct err *err)
 {
     const struct options *o = u->o;
     json_t *body = json_object(), *ids = json_array();
@@ -340,11 +387,84 @@ static bool register_build(struct upload *u, struct err *err)
     set_text(body, "mapping_id", mapping);
     if (json_array_size(ids))
         json_object_set(body, "debug_ids", ids);
-    ok = ok && client_send(u->c, "POST", "/v1/builds", body, NULL, err);
     json_decref(ids);
-    json_decref(body);
     if (ok)
-        printf("build %s (%lld): registered\n", o->version, (long long)o->version_code);
+        return body;
+    json_decref(body);
+    return NULL;
+}
+
+/* More debug ids than a build may have keep no symbols away: see run(). */
+static bool register_build(struct upload *u, const json_t *body, struct err *err)
+{
+    const struct options *o = u->o;
+
+    if (json_array_size(json_object_get(body, "debug_ids")) > MAX_DEBUG_IDS)
+        return err_set(err, ERR_TOO_BIG,
+                       "the build is not registered: it may have %d debug ids, and these are %zu",
+                       MAX_DEBUG_IDS, json_array_size(json_object_get(body, "debug_ids")));
+    if (!client_send(u->c, "POST", "/v1/builds", body, NULL, err))
+        return false;
+    printf("build %s (%lld): registered\n", o->version, (long long)o->version_code);
+    return true;
+}
+
+/* The manifest
+ * ------------------------------------------------------------------------------------- */
+
+static json_t *image_json(const struct symbol_image *i)
+{
+    char sum[2 * SHA256_BYTES + 1];
+
+    to_hex(i->sha256, SHA256_BYTES, sum);
+    return json_pack("{s:s, s:s, s:s, s:s}", "debug_id", i->debug_id, "arch",
+                     debug_arch_name(i->arch), "holds",
+                     i->dwarf     ? "functions and lines"
+                     : i->symbols ? "functions"
+                                  : "nothing",
+                     "sha256", sum);
+}
+
+static json_t *file_json(const struct symbol_found *f)
+{
+    char sum[2 * SHA256_BYTES + 1], name[NAME_MAX + 1];
+    json_t *images = json_array(), *file;
+
+    for (size_t k = 0; k < f->n_images; k++)
+        json_array_append_new(images, image_json(&f->images[k]));
+    to_hex(f->sha256, SHA256_BYTES, sum);
+    snprintf(name, sizeof name, "%s", symbol_file_name(f->path));
+    term_clean(name);
+    file = json_pack("{s:s, s:s, s:I, s:o}", "name", name, "sha256", sum, "size",
+                     (json_int_t)f->size, "images", images);
+    if (file && f->kind == SYMBOLS_MAPPING)
+        set_text(file, "mapping_id", f->mapping_id);
+    return file;
+}
+
+/* The build as the server is told of it, and the files. Takes the body. */
+static bool write_manifest(const struct upload *u, json_t *body, struct err *err)
+{
+    json_t *files = json_array();
+    char *text;
+    struct buf line;
+    bool ok;
+
+    for (size_t i = 0; i < u->files.n; i++)
+        if (!u->files.at[i].skip)
+            json_array_append_new(files, file_json(&u->files.at[i]));
+    json_object_set_new(body, "files", files);
+    text = json_dumps(body, JSON_INDENT(2));
+    json_decref(body);
+    buf_init(&line, MANIFEST_BYTES);
+    if (text) {
+        buf_put(&line, text, strlen(text));
+        buf_put(&line, "\n", 1);
+    }
+    ok = text && buf_ok(&line) ? out_file_put(u->o->manifest, line.at, line.len, err)
+                               : err_memory(err);
+    buf_fini(&line);
+    free(text);
     return ok;
 }
 
@@ -357,6 +477,7 @@ static void print_image(const struct symbol_found *f, const struct symbol_image 
            i->debug_id[0] ? i->debug_id : "no debug id: link with --build-id",
            i->dwarf     ? "functions and lines"
            : i->symbols ? "functions"
+           : i->damaged ? "damaged"
                         : "stripped",
            f->skip ? ", passed over" : "");
 }
@@ -375,16 +496,46 @@ static void print_found(const struct symbol_files *files)
     }
 }
 
+/* A build with too many debug ids is a failure all the same, but stacks can do without it. */
+static bool say_build(struct upload *u, struct err *late, struct err *err)
+{
+    json_t *body = build_body(u, err);
+    bool ok = body && register_build(u, body, err);
+
+    json_decref(body);
+    if (ok || !body || err->code != ERR_TOO_BIG)
+        return ok;
+    *late = *err;
+    *err = (struct err){0};
+    return true;
+}
+
 static bool run(struct upload *u, struct err *err)
 {
-    bool ok = !u->o->version || register_build(u, err);
+    struct err late = {0};
+    bool ok = !u->o->version || say_build(u, &late, err);
 
     for (size_t i = 0; ok && i < u->files.n; i++)
         if (!u->files.at[i].skip)
             ok = send_file(u, &u->files.at[i], err);
     if (ok)
         printf("%u stored, %u known, %u refused\n", u->stored, u->known, u->refused);
+    if (ok && late.code != ERR_NONE) {
+        *err = late;
+        return false;
+    }
     return ok;
+}
+
+/* Before anything is sent: written also where the server cannot be reached. */
+static bool keep_manifest(const struct upload *u, struct err *err)
+{
+    json_t *body;
+
+    if (!u->o->manifest)
+        return true;
+    body = build_body(u, err);
+    return body && write_manifest(u, body, err);
 }
 
 static bool options_fit(const struct options *o, struct err *err)
@@ -394,7 +545,7 @@ static bool options_fit(const struct options *o, struct err *err)
     if (any && (!o->platform || !o->version || o->version_code < 0))
         return err_set(err, ERR_INVALID,
                        "--platform, --version and --version-code belong together");
-    return any || (!o->uid && !o->package && !o->commit) ||
+    return any || (!o->uid && !o->package && !o->commit && !o->manifest) ||
            err_set(err, ERR_INVALID, "which build? --platform, --version and --version-code say");
 }
 
@@ -409,6 +560,8 @@ int symbols_upload(int argc, char **argv)
         OPT_TEXT("build-uid", "TEXT", &o.uid, "the build id that the game gives the SDK"),
         OPT_TEXT("package", "NAME", &o.package, "of the build: \"org.example.game\""),
         OPT_TEXT("commit", "HASH", &o.commit, "of the build, in git"),
+        OPT_TEXT("manifest", "FILE", &o.manifest,
+                 "write the build, its debug ids and files there, as JSON; \"-\": print it"),
         OPT_I64("wait", "SECONDS", &o.wait_s, 0, 86400,
                 "for the server to read each file; default 600"),
         OPT_FLAG("dry-run", &o.dry_run, "say what would be sent, and send nothing"),
@@ -441,6 +594,7 @@ int symbols_upload(int argc, char **argv)
                                u.files.passed_over));
     if (ok)
         print_found(&u.files);
+    ok = ok && keep_manifest(&u, &err);
     if (ok && !o.dry_run)
         ok = (u.c = client_open(&o.client, &err)) && run(&u, &err);
     client_close(u.c);

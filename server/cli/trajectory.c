@@ -366,6 +366,34 @@ static const json_t *with_symbols(const json_t *janks, const json_t *stack)
     return json_array_size(json_object_get(read, "frames")) ? read : stack;
 }
 
+static bool waits_for(const json_t *frame, const char *debug_id)
+{
+    return strcmp(string(frame, "status"), "missing") == 0 &&
+           strcmp(string(frame, "debug_id"), debug_id) == 0;
+}
+
+/* Which symbols its frames wait for: a line a debug id. */
+static void print_missing(const struct term *t, const json_t *frames)
+{
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *f = json_array_get(frames, i);
+        const char *id = string(f, "debug_id"), *module = string(f, "module");
+        size_t first = 0;
+
+        if (!id[0] || !waits_for(f, id))
+            continue;
+        while (!waits_for(json_array_get(frames, first), id))
+            first++;
+        if (first < i)
+            continue;
+        fputs("      symbols missing: ", t->out);
+        term_text(t, module, t->width / 3);
+        fputs(module[0] ? ", debug id " : "mapping ", t->out);
+        term_text(t, id, 64);
+        fputc('\n', t->out);
+    }
+}
+
 static void print_stack(const struct term *t, const json_t *stack)
 {
     const json_t *frames = json_is_array(stack) ? stack : json_object_get(stack, "frames");
@@ -375,6 +403,7 @@ static void print_stack(const struct term *t, const json_t *stack)
         print_stack_frame(t, json_array_get(frames, i));
     if (n > shown)
         fprintf(t->out, "      … %zu more\n", n - shown);
+    print_missing(t, frames);
 }
 
 /* The last `most` steps up to t_us, on one line. */

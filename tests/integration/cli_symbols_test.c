@@ -155,6 +155,8 @@ static void what_goes_wrong_is_told_and_leaves_nothing_behind(void **state)
                          "cat kept/s.fwsym; }"),
                      0);
     assert_says("\ns.fwsym\ngood\n");
+    assert_int_equal(run("head -c 9000 " GOLDEN "elf-gcc-dwarf5 >cut && " TOOL "index cut"), 1);
+    assert_says("damaged: cut short or broken");
     assert_int_equal(run(TOOL "index"), 2);
     assert_int_equal(run(TOOL "nothing"), 2);
 }

@@ -296,12 +296,73 @@ static void the_same_file_again_is_a_duplicate(void **state)
     native_build_free(&b);
 }
 
+static const json_t *item_of(const json_t *list, size_t i)
+{
+    return json_array_get(json_object_get(list, "items"), i);
+}
+
+/* A build sends its stripped library first: its symbol table says functions alone. */
+static void a_debug_file_replaces_the_stripped_library_of_its_id(void **state)
+{
+    struct api *api = *state;
+    struct native_build whole, stripped;
+    const json_t *item;
+    char session[33], *before, *after, old[33];
+
+    native_build_make(&whole, BUILD_ID, 1, NULL);
+    native_build_make(&stripped, BUILD_ID, 1, "--strip-all");
+    play(api, 0, 1, &whole, session);
+    assert_outcome(upload(api, 0, "symbols", stripped.bytes, stripped.size), "stored", "");
+    item = item_of(api_get(api, 0, ROLE_READ, 200, "/v1/symbols"), 0);
+    assert_true(json_is_false(json_object_get(item, "dwarf")));
+    snprintf(old, sizeof old, "%s", api_text(item, "id"));
+    before = counters(api);
+
+    assert_outcome(upload(api, 0, "symbols", whole.bytes, whole.size), "stored", "");
+    item = item_of(api_get(api, 0, ROLE_READ, 200, "/v1/symbols"), 0);
+    assert_true(json_is_true(json_object_get(item, "dwarf")));
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM symcache"), 1);
+    assert_as_addr2line(&whole, stack_of(api, 0, session));
+    after = counters(api);
+    assert_string_equal(before, after);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM quarantine"), 0);
+    free(after);
+    after = pg_rows(api->conninfo, "SELECT actor, detail ->> 'id' FROM audit "
+                                   "WHERE action = 'symbols.replace'");
+    if (strncmp(after, "worker", 6) != 0 || !strstr(after, old))
+        fail_msg("audit: %s, not of %s", after, old);
+    free(before);
+    free(after);
+    native_build_free(&whole);
+    native_build_free(&stripped);
+}
+
+static void a_stripped_library_after_its_debug_file_changes_nothing(void **state)
+{
+    struct api *api = *state;
+    struct native_build whole, stripped;
+    const json_t *file;
+    char session[33];
+
+    native_build_make(&whole, BUILD_ID, 1, NULL);
+    native_build_make(&stripped, BUILD_ID, 1, "--strip-all");
+    play(api, 0, 1, &whole, session);
+    upload(api, 0, "symbols", whole.bytes, whole.size);
+    file = upload(api, 0, "symbols", stripped.bytes, stripped.size);
+    assert_outcome(file, "duplicate", "");
+    assert_non_null(strstr(api_text(file, "detail"), "already there"));
+    assert_as_addr2line(&whole, stack_of(api, 0, session));
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM quarantine"), 0);
+    native_build_free(&whole);
+    native_build_free(&stripped);
+}
+
 static void other_bytes_under_a_known_debug_id_are_refused(void **state)
 {
     struct api *api = *state;
     struct native_build first, second;
     const json_t *file, *list;
-    char session[33], path[64];
+    char session[33], path[64], command[192];
 
     native_build_make(&first, BUILD_ID, 1, NULL);
     native_build_make(&second, BUILD_ID, 77777, NULL);
@@ -315,9 +376,14 @@ static void other_bytes_under_a_known_debug_id_are_refused(void **state)
                      1);
     assert_as_addr2line(&first, stack_of(api, 0, session));
 
-    /* unless the first are taken away */
+    /* unless the first are taken away, as the answer says */
     list = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/symbols"), "items");
     snprintf(path, sizeof path, "/v1/symbols/%s", api_text(json_array_get(list, 0), "id"));
+    snprintf(command, sizeof command, "framewatch symbols delete %s (DELETE %s)",
+             api_text(json_array_get(list, 0), "id"), path);
+    file = item_of(api_get(api, 0, ROLE_READ, 200, "/v1/symbols/files?outcome=refused"), 0);
+    if (!strstr(api_text(file, "detail"), command))
+        fail_msg("'%s' is not in: %s", command, api_text(file, "detail"));
     api_send(api,
              (struct api_call){.method = "DELETE", .path = path, .key = api->key[1][ROLE_ADMIN]});
     assert_int_equal(api->answer.status, 404);
@@ -327,11 +393,6 @@ static void other_bytes_under_a_known_debug_id_are_refused(void **state)
     assert_outcome(upload(api, 0, "symbols", second.bytes, second.size), "stored", "");
     native_build_free(&first);
     native_build_free(&second);
-}
-
-static const json_t *item_of(const json_t *list, size_t i)
-{
-    return json_array_get(json_object_get(list, "items"), i);
 }
 
 static void a_files_name_shows_no_control_characters(void **state)
@@ -481,7 +542,7 @@ static void odd_names_in_a_zip_do_not_keep_its_images_away(void **state)
     assert_non_null(f);
     n = fread(bytes, 1, 1 << 20, f);
     fclose(f);
-    assert_outcome(upload(api, 0, "symbols", bytes, n), "stored", "no_symbols");
+    assert_outcome(upload(api, 0, "symbols", bytes, n), "stored", "damaged");
     list = api_get(api, 0, ROLE_READ, 200, "/v1/symbols");
     first = strcmp(api_text(item_of(list, 0), "name"), "lib??.so") == 0; /* of one moment */
     assert_string_equal(api_text(item_of(list, !first), "name"), "lib??.so");
@@ -568,6 +629,23 @@ static const char *first_function(struct api *api, const char *session)
     return api_text(json_array_get(frames, 0), "function");
 }
 
+/* Whether `framewatch symbols upload` says this of the archive. */
+static bool tool_says(struct api *api, const void *bytes, size_t n, const char *text)
+{
+    char path[] = "/tmp/framewatch-archive-XXXXXX", command[512];
+    int fd = mkstemp(path), code;
+
+    assert_true(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+    close(fd);
+    setenv("FW_URL", api->base, 1);
+    setenv("FW_KEY", api->key[0][ROLE_ADMIN], 1);
+    snprintf(command, sizeof command,
+             FW_BINARY_DIR "/server/framewatch symbols upload --wait 0 %s | grep '%s'", path, text);
+    code = system(command);
+    unlink(path);
+    return code == 0;
+}
+
 static void names_that_bitcode_hid_are_revealed_by_the_map_beside(void **state)
 {
     struct api *api = *state;
@@ -583,8 +661,10 @@ static void names_that_bitcode_hid_are_revealed_by_the_map_beside(void **state)
 
     /* the map comes later: the same image, and now it says more */
     n = archive_of(image, size, true, bytes, 1 << 20);
-    assert_outcome(upload(api, 0, "symbols", bytes, n), "stored", "");
+    assert_true(tool_says(api, bytes, n, "sent"));
+    drain(api);
     assert_string_equal(first_function(api, session), "route_the_message");
+    assert_true(tool_says(api, bytes, n, "the server has it"));
     list = json_object_get(api_get(api, 0, ROLE_READ, 200, "/v1/symbols"), "items");
     assert_int_equal(json_array_size(list), 1);
     assert_true(json_is_true(json_object_get(json_array_get(list, 0), "revealed")));
@@ -656,7 +736,7 @@ static void a_bomb_is_refused_at_its_limit(void **state)
 static void what_is_no_symbol_file_is_refused_with_its_reason(void **state)
 {
     struct api *api = *state;
-    struct native_build stripped, no_id;
+    struct native_build stripped, no_id, cut;
 
     native_build_make(&stripped, BUILD_ID, 1, "--strip-all -R .dynsym -R .gnu.hash");
     native_build_make(&no_id, "cc", 1, "-R .note.gnu.build-id");
@@ -664,9 +744,14 @@ static void what_is_no_symbol_file_is_refused_with_its_reason(void **state)
     assert_outcome(upload(api, 0, "symbols", stripped.bytes, 40), "refused", "damaged");
     assert_outcome(upload(api, 0, "symbols", no_id.bytes, no_id.size), "refused", "no_debug_id");
     assert_outcome(upload(api, 0, "mapping", no_id.bytes, no_id.size), "refused", "not_mapping");
+    assert_outcome(upload(api, 0, "symbols", stripped.bytes, stripped.size), "refused",
+                   "no_symbols");
+    native_build_make(&cut, BUILD_ID, 1, NULL);
+    assert_outcome(upload(api, 0, "symbols", cut.bytes, 9000), "refused", "damaged");
+    native_build_free(&cut);
     assert_int_equal(pg_i64(api->conninfo, "SELECT count(DISTINCT reason) FROM quarantine "
                                            "WHERE source = 'symbols'"),
-                     4);
+                     5);
     assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM symcache"), 0);
     native_build_free(&stripped);
     native_build_free(&no_id);
@@ -1259,6 +1344,8 @@ int main(void)
         TEST(symbols_that_come_first_say_the_same),
         TEST(the_guid_writing_of_a_build_id_is_the_same_image),
         TEST(the_same_file_again_is_a_duplicate),
+        TEST(a_debug_file_replaces_the_stripped_library_of_its_id),
+        TEST(a_stripped_library_after_its_debug_file_changes_nothing),
         TEST(other_bytes_under_a_known_debug_id_are_refused),
         TEST(a_files_name_shows_no_control_characters),
         TEST(another_apps_symbols_say_nothing),

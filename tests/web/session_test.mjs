@@ -232,6 +232,25 @@ export default {
         }
     },
 
+    async 'a stack names the debug ids that its frames wait for, each once'() {
+        const { items } = await api('/v1/sessions?limit=1&has_crash=true');
+        const { page, complaints, done } = await open({ role: 'read' });
+        const frame = (module, debug_id) => ({ frame: 0, status: 'missing', module, offset: '0x10', debug_id });
+        await page.route(`**/v1/sessions/${items[0].id}`, async (route) => {
+            const response = await route.fetch();
+            const json = await response.json();
+            json.crashes[0].symbols = [frame('libgame.so', 'a1b2c3d4'), frame('libgame.so', 'a1b2c3d4'), frame('libphysics.so', 'b1b2c3d4')];
+            await route.fulfill({ response, json });
+        });
+        await page.goto(`${base}/sessions/${items[0].id}`);
+        const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'Crash', exact: true }) });
+        await card.getByText('3 frames wait for symbols').waitFor();
+        assert.equal(await card.getByText('libgame.so a1b2c3d4', { exact: true }).count(), 1);
+        assert.equal(await card.getByText('libphysics.so b1b2c3d4', { exact: true }).count(), 1);
+        assert.deepEqual(complaints, []);
+        await done();
+    },
+
     async 'a session opens in Perfetto by its handshake'() {
         const { items } = await api('/v1/sessions?limit=1&has_jank=true');
         const { page, context, complaints, done } = await open({ role: 'read' });

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MAX_NAME 128
-#define MAX_DEBUG_IDS 64
+#define MAX_DEBUG_IDS 1024
 #define MAX_DEBUG_ID 64 /* hexadecimal digits */
 
 static const char *const platforms[] = {"android", "ios", "linux", "unknown", NULL};

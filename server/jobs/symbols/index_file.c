@@ -159,9 +159,9 @@ static void say_table(struct index *x, const struct view *image, bool revealed, 
     fputc('\n', x->result);
 }
 
-static const char *reason_of(const struct err *why)
+static const char *reason_of(const struct err *why, bool broken)
 {
-    return why->code == ERR_TOO_BIG ? past_limit : no_symbols;
+    return why->code == ERR_TOO_BIG ? past_limit : broken ? damaged : no_symbols;
 }
 
 static bool index_slice(struct index *x, const struct view *file, const struct debug_slice *slice,
@@ -170,7 +170,7 @@ static bool index_slice(struct index *x, const struct view *file, const struct d
     struct debug_image image;
     struct hidden_names names = {0};
     struct err why = {0};
-    bool ok, revealed;
+    bool ok, revealed, broken;
 
     if (!slice->id.size) {
         refuse(x, no_debug_id, name, "link with --build-id");
@@ -187,11 +187,12 @@ static bool index_slice(struct index *x, const struct view *file, const struct d
     revealed = x->hidden && hidden_maps_read(x->hidden, &slice->id, &x->left, &names);
     ok = make_table(x, &image, revealed ? &names : NULL, NULL, &why);
     hidden_names_fini(&names);
+    broken = debug_image_damaged(&image);
     debug_image_close(&image);
     if (ok)
         say_table(x, &(struct view){file->at + slice->offset, slice->size}, revealed, name);
     else if (why.code != ERR_INTERNAL)
-        refuse(x, reason_of(&why), name, why.text);
+        refuse(x, reason_of(&why, broken), name, why.text);
     return ok || why.code != ERR_INTERNAL;
 }
 

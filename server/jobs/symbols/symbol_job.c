@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #define CHUNK_ROWS 512 /* at a time; rows are about 8 KB */
 #define EXTEND_EVERY_ROWS (64 * CHUNK_ROWS)
 #define RESULT_BYTES ((size_t)1 << 20)
@@ -75,6 +77,7 @@ struct symbol_work {
     size_t n_refused;
     /* what became of it */
     int64_t stored, known;
+    const char *note; /* of what is known, or NULL */
 };
 
 /* One more thing of this upload that is not taken; the first detail of a reason stays. */
@@ -373,11 +376,11 @@ struct known_row {
     struct bytes id, source_sha256;
     int64_t version;
     const char *name;
-    bool revealed;
+    bool revealed, dwarf;
 };
 static const struct db_col known_cols[] = {
     DB_COL(known_row, id),   DB_COL(known_row, source_sha256), DB_COL(known_row, version),
-    DB_COL(known_row, name), DB_COL(known_row, revealed),
+    DB_COL(known_row, name), DB_COL(known_row, revealed),      DB_COL(known_row, dwarf),
 };
 static const struct db_map known_map = DB_MAP(known_row, known_cols);
 
@@ -410,15 +413,83 @@ static bool add_table(struct symbol_work *w, const struct made_table *t,
            db_exec(run->db, Q_SYMCACHE_STORED, DB_ARGS(db_uuid(row.id.at)), err);
 }
 
-/* The same image again is known, unless it now comes with the names it hid; other bytes under its
- * id are refused: symbols that once spoke of a debug id must not come to say something else. */
+static void refuse_other(struct symbol_work *w, const struct table_facts *f,
+                         const struct known_row *known)
+{
+    char text[DETAIL_BYTES], id[33];
+
+    to_hex(known->id.at, 16, id);
+    snprintf(text, sizeof text,
+             "%s %s: another file with this id is stored; if that one is wrong, framewatch symbols "
+             "delete %s (DELETE /v1/symbols/%s), then send this one again. Stored is %s",
+             f->debug_id, f->arch, id, id, known->name);
+    refuse(w, "conflict", text);
+}
+
+static bool note_poorer(struct symbol_work *w, const struct table_facts *f,
+                        const struct known_row *known, struct err *err)
+{
+    char text[DETAIL_BYTES];
+
+    w->known++;
+    snprintf(text, sizeof text,
+             "%s %s: already there, and with files and lines, which this one lacks (%s)",
+             f->debug_id, f->arch, known->name);
+    w->note = arena_dup(w->run->mem, text, strlen(text));
+    return w->note || err_full(err, "a job");
+}
+
+static bool audit_replaced(struct symbol_work *w, const struct made_table *t,
+                           const struct table_facts *f, const struct known_row *known,
+                           struct err *err)
+{
+    char id[33], old[2 * SHA256_BYTES + 1], new[2 * SHA256_BYTES + 1], upload[33], *text;
+    json_t *detail;
+    bool ok;
+
+    to_hex(known->id.at, 16, id);
+    to_hex(known->source_sha256.at, SHA256_BYTES, old);
+    to_hex(t->source_sha256, SHA256_BYTES, new);
+    to_hex(w->run->job.ref.at, 16, upload);
+    detail = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id", id, "debug_id", f->debug_id, "arch",
+                       f->arch, "old_sha256", old, "new_sha256", new, "upload", upload);
+    text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
+    ok = text ? db_exec(w->run->db, Q_AUDIT_ADD,
+                        DB_ARGS(db_i64(w->run->job.app_id), db_text("worker"),
+                                db_text("symbols.replace"), db_text(text)),
+                        err)
+              : err_memory(err);
+    free(text);
+    json_decref(detail);
+    return ok;
+}
+
+/* Other bytes under a known id. A library and its debug file have one id: the one with files and
+ * lines is meant, whichever came first. Else symbols that once spoke of a debug id must not come to
+ * say something else. */
+static bool store_other(struct symbol_work *w, const struct made_table *t,
+                        const struct table_facts *f, const struct known_row *known,
+                        const struct mapped_table *m, struct err *err)
+{
+    if (known->dwarf == f->dwarf) {
+        refuse_other(w, f, known);
+        return true;
+    }
+    if (known->dwarf)
+        return note_poorer(w, f, known, err);
+    return audit_replaced(w, t, f, known, err) &&
+           db_exec(w->run->db, Q_SYMCACHE_DELETE,
+                   DB_ARGS(db_uuid(known->id.at), db_i64(w->run->job.app_id)), err) &&
+           add_table(w, t, f, m, err);
+}
+
+/* The same image again is known, unless it now comes with the names it hid. */
 static bool store_table(struct symbol_work *w, const struct made_table *t,
                         const struct table_facts *f, const struct mapped_table *m, struct err *err)
 {
     struct job_run *run = w->run;
     const struct known_row *known;
     struct db_rows rows;
-    char text[DETAIL_BYTES];
 
     if (!db_exec(run->db, Q_SYMCACHE_LOCK, DB_ARGS(db_i64(run->job.app_id), db_text(f->debug_id)),
                  err) ||
@@ -428,12 +499,8 @@ static bool store_table(struct symbol_work *w, const struct made_table *t,
                 &known_map, run->mem, &rows, err))
         return false;
     known = rows.n ? rows.at : NULL;
-    if (known && memcmp(known->source_sha256.at, t->source_sha256, SHA256_BYTES) != 0) {
-        snprintf(text, sizeof text, "%s %s: another file with this id is stored (%s)", f->debug_id,
-                 f->arch, known->name);
-        refuse(w, "conflict", text);
-        return true;
-    }
+    if (known && memcmp(known->source_sha256.at, t->source_sha256, SHA256_BYTES) != 0)
+        return store_other(w, t, f, known, m, err);
     if (known && known->version == f->version && known->revealed >= t->revealed) {
         w->known++;
         return true;
@@ -474,7 +541,10 @@ static bool note_file(struct symbol_work *w, struct err *err)
                            db_text(w->stored ? "stored"
                                    : useful  ? "duplicate"
                                              : "refused"),
-                           db_text(r ? r->reason : ""), db_text(r ? r->detail : ""),
+                           db_text(r ? r->reason : ""),
+                           db_text(r         ? r->detail
+                                   : w->note ? w->note
+                                             : ""),
                            db_i64((int64_t)w->n_tables)),
                    err);
 }

@@ -78,6 +78,7 @@ export interface SymbolFrame {
     class?: string;
     method?: string;
     text?: string;
+    debug_id?: string;
 }
 
 export interface Crash {

@@ -7,6 +7,15 @@ const raw = (f: RawFrame): SymbolFrame => ({ frame: 0, status: f.text ? 'managed
 export const frameName = (f: SymbolFrame) =>
     f.function && f.function !== 'Unknown' ? f.function : (f.text ?? `${f.module ?? '?'}${f.offset ? `+${f.offset}` : ''}`);
 
+// Which symbols frames wait for, each once: of a module, or a mapping.
+export const missingSymbols = (list: SymbolFrame[]) => [
+    ...new Set(
+        list
+            .filter((f) => f.status === 'missing' && f.debug_id)
+            .map((f) => (f.module ? `${f.module} ${f.debug_id}` : (f.debug_id ?? ''))),
+    ),
+];
+
 export function Frames({ symbols, frames }: { symbols?: SymbolFrame[]; frames?: RawFrame[] }) {
     const list = symbols?.length ? symbols : (frames ?? []).map(raw);
     const missing = list.filter((f) => f.status === 'missing').length;
@@ -28,9 +37,12 @@ export function Frames({ symbols, frames }: { symbols?: SymbolFrame[]; frames?: 
                 ))}
             </ol>
             {missing > 0 && (
-                <p class="small soft" style={{ marginTop: '.4rem' }}>
+                <div class="small soft" style={{ marginTop: '.4rem' }}>
                     {t('{n} {n|frame waits|frames wait} for symbols: framewatch symbols upload.', { n: missing })}
-                </p>
+                    {missingSymbols(list).map((s) => (
+                        <div class="mono">{s}</div>
+                    ))}
+                </div>
             )}
         </div>
     );
