@@ -18,6 +18,8 @@ enum err_code {
     ERR_CONFLICT, /* true, but not now: the resource is in another state */
     ERR_GONE,
     ERR_TOO_BIG, /* past a named limit, that of an arena too */
+    ERR_WORK,    /* past a named limit of work */
+    ERR_CROWDED, /* as many of its kind as may be are at work: try again later */
     ERR_BUSY,    /* try again later */
     ERR_DB,      /* the database failed or is out of reach */
     ERR_INTERNAL /* the machine is out of memory, and other faults that are ours */

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "stacks/family_parts.h"
-#include "stacks/rules_match.h"
+#include "stacks/rules_index.h"
 #include "symbols/system_library.h"
 
 #include <stdlib.h>
@@ -36,6 +36,9 @@ struct work {
     struct arena *mem;
     struct frame_note *notes;
     size_t n;
+    bool need_name; /* a frame without a name could be in-app by an include rule */
+    struct rule_hits
+        *hits; /* of each frame that the rules were asked about, if they have an index */
     struct family_sequence sequence;
 };
 
@@ -121,26 +124,37 @@ static bool overrules(const struct rule *include, enum name_role role, bool syst
 
 static enum frame_use use_unnamed(const struct work *w, const struct rule *include, bool system)
 {
-    const struct rules *r = w->rules;
-
     if (system && !include)
         return FRAME_SYSTEM;
-    if (!include && r->n_include && !rules_need_name(r->include, r->n_include))
+    if (!include && w->rules->n_include && !w->need_name)
         return FRAME_OTHER;
     return FRAME_UNNAMED;
 }
 
-static enum frame_use use_by_rules(const struct work *w, const struct stack_frame *f,
-                                   struct frame_note *note, bool unnamed)
+static const struct rule *find_rule(const struct work *w, size_t i, enum rule_list list,
+                                    const struct rule_target *t)
 {
-    const struct rules *r = w->rules;
+    const struct rule *at = rules_list(w->rules, list);
+
+    if (!w->hits)
+        return rules_find(at, rules_count(w->rules, list), t);
+    return w->hits[i].first[list] == RULE_NONE ? NULL : &at[w->hits[i].first[list]];
+}
+
+static enum frame_use use_by_rules(const struct work *w, size_t i, bool unnamed)
+{
+    const struct stack_frame *f = &w->in->frames[i];
+    struct frame_note *note = &w->notes[i];
     struct rule_target t = {.module = or_empty(f->module),
                             .file = or_empty(f->file),
                             .name = unnamed ? NULL : note->name};
     bool system = is_system_module(w, f);
-    const struct rule *include = rules_find(r->include, r->n_include, &t);
+    const struct rule *include;
 
-    note->rule = rules_find(r->exclude, r->n_exclude, &t);
+    if (w->hits)
+        rules_index_find(w->rules->index, &t, &w->hits[i]);
+    include = find_rule(w, i, LIST_INCLUDE, &t);
+    note->rule = find_rule(w, i, LIST_EXCLUDE, &t);
     if (note->rule)
         return FRAME_EXCLUDED;
     if (include && !overrules(include, note->role, system))
@@ -152,7 +166,7 @@ static enum frame_use use_by_rules(const struct work *w, const struct stack_fram
         return FRAME_BEYOND;
     if (system || note->role == NAME_RUNTIME)
         return FRAME_SYSTEM;
-    return r->n_include ? FRAME_OTHER : FRAME_BEYOND;
+    return w->rules->n_include ? FRAME_OTHER : FRAME_BEYOND;
 }
 
 /* What an app calls "start" starts a thread only where nothing called it. */
@@ -189,7 +203,7 @@ static bool note_frame(struct work *w, size_t i)
     else if (!unnamed && name.role == NAME_PAUSE)
         note->use = FRAME_PAUSE;
     else
-        note->use = use_by_rules(w, f, note, unnamed);
+        note->use = use_by_rules(w, i, unnamed);
     return true;
 }
 
@@ -219,7 +233,7 @@ static void main_is_the_app(struct work *w, struct tally *t)
 
         if (note->use != FRAME_BASE || !family_is_main(note->name))
             continue;
-        note->use = use_by_rules(w, &w->in->frames[i], note, false);
+        note->use = use_by_rules(w, i, false);
         if (note->use != FRAME_BEYOND)
             note->use = FRAME_BASE;
     }
@@ -343,33 +357,50 @@ static bool is_in_app(enum frame_use use)
     return use == FRAME_COUNTED || use == FRAME_BEYOND || use == FRAME_RECURSION;
 }
 
+static bool asks(const struct work *w, size_t i, bool counted_only)
+{
+    return counted_only ? w->notes[i].use == FRAME_COUNTED : is_in_app(w->notes[i].use);
+}
+
 static bool any_frame_matches(const struct work *w, const struct rule *rule, bool counted_only)
 {
     for (size_t i = 0; i < w->n; i++) {
         const struct stack_frame *f = &w->in->frames[i];
         struct rule_target t = {or_empty(f->module), or_empty(f->file), w->notes[i].name};
 
-        if ((counted_only ? w->notes[i].use == FRAME_COUNTED : is_in_app(w->notes[i].use)) &&
-            rule_matches(rule, &t))
+        if (asks(w, i, counted_only) && rule_matches(rule, &t))
             return true;
     }
     return false;
 }
 
-static const struct rule *first_match(const struct work *w, const struct rule *rules, size_t n,
-                                      bool counted_only)
+/* The rules were asked about every frame of the app's when its use was found. */
+static uint16_t first_hit(const struct work *w, enum rule_list list, bool counted_only)
 {
-    for (size_t i = 0; i < n; i++)
+    uint16_t first = RULE_NONE;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (asks(w, i, counted_only) && w->hits[i].first[list] < first)
+            first = w->hits[i].first[list];
+    return first;
+}
+
+static const struct rule *first_match(const struct work *w, enum rule_list list, bool counted_only)
+{
+    const struct rule *rules = rules_list(w->rules, list);
+    uint16_t hit = w->hits ? first_hit(w, list, counted_only) : RULE_NONE;
+
+    for (size_t i = 0; !w->hits && i < rules_count(w->rules, list); i++)
         if (any_frame_matches(w, &rules[i], counted_only))
             return &rules[i];
-    return NULL;
+    return hit == RULE_NONE ? NULL : &rules[hit];
 }
 
 static void apply_lists(const struct work *w, struct family *f)
 {
-    f->owner_rule = first_match(w, w->rules->owners, w->rules->n_owners, false);
+    f->owner_rule = first_match(w, LIST_OWNERS, false);
     f->owner = f->owner_rule ? f->owner_rule->owner : NULL;
-    f->ignore_rule = first_match(w, w->rules->ignore, w->rules->n_ignore, true);
+    f->ignore_rule = first_match(w, LIST_IGNORE, true);
     f->ignored = f->ignore_rule != NULL;
 }
 
@@ -379,8 +410,11 @@ static void apply_lists(const struct work *w, struct family *f)
 static bool read_frames(struct work *w)
 {
     w->n = w->in->n < STACK_FRAMES_MAX ? w->in->n : STACK_FRAMES_MAX;
+    w->need_name = rules_need_name(w->rules->include, w->rules->n_include);
     w->notes = arena_array(w->mem, w->n + 1, sizeof *w->notes);
-    if (!w->notes)
+    if (w->rules->index)
+        w->hits = arena_array(w->mem, w->n + 1, sizeof *w->hits);
+    if (!w->notes || (w->rules->index && !w->hits))
         return false;
     for (size_t i = 0; i < w->n; i++)
         if (!note_frame(w, i))
@@ -444,6 +478,8 @@ bool family_of(const struct stack_input *in, const struct rules *rules, struct a
 
     if (!make_family(&w, &f))
         return err_full(err, "a stack");
+    if (rules->index && !rules_index_check(rules->index, err))
+        return false;
     *out = f;
     return true;
 }

@@ -81,7 +81,8 @@ struct family {
     unsigned named, unnamed; /* frames, thread bases and glue left out: what the class went by */
 };
 
-/* False: ERR_TOO_BIG, the arena is full. rules as rules_check() wants them. No frames at all are
+/* False: ERR_TOO_BIG, the arena is full; ERR_WORK, the steps of the rules' index are used up. rules
+ * as rules_check() wants them, their index, if there is one, of their lists. No frames at all are
  * mostly unknown. */
 bool family_of(const struct stack_input *in, const struct rules *rules, struct arena *mem,
                struct family *out, struct err *err) MUST_CHECK;

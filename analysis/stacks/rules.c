@@ -60,6 +60,30 @@ bool rules_check(const struct rules *r, struct err *err)
            check_list("owners", r->owners, r->n_owners, true, err);
 }
 
+const struct rule *rules_list(const struct rules *r, enum rule_list list)
+{
+    const struct rule *const of[RULE_LISTS] = {
+        [LIST_INCLUDE] = r->include,
+        [LIST_EXCLUDE] = r->exclude,
+        [LIST_IGNORE] = r->ignore,
+        [LIST_OWNERS] = r->owners,
+    };
+
+    return of[list];
+}
+
+size_t rules_count(const struct rules *r, enum rule_list list)
+{
+    const size_t of[RULE_LISTS] = {
+        [LIST_INCLUDE] = r->n_include,
+        [LIST_EXCLUDE] = r->n_exclude,
+        [LIST_IGNORE] = r->n_ignore,
+        [LIST_OWNERS] = r->n_owners,
+    };
+
+    return of[list];
+}
+
 /* Matching ----------------------------------------------------------------------------------------
  */
 
@@ -70,11 +94,12 @@ static bool same(char a, char b, bool fold)
 
 /* '*' stands for any text. The last star seen is the only one to come back to: linear in practice,
  * at worst pattern times text. */
-static bool glob(const char *pattern, const char *text, bool fold)
+bool rule_glob(const char *pattern, const char *text, bool fold, uint64_t *steps)
 {
     const char *star = NULL, *from = NULL;
 
     while (*text) {
+        (*steps)++;
         if (*pattern == '*') {
             star = ++pattern;
             from = text;
@@ -116,13 +141,15 @@ const char *rule_module_base(const char *module)
 
 bool rule_matches(const struct rule *r, const struct rule_target *t)
 {
+    uint64_t steps = 0;
+
     switch (r->field) {
     case RULE_MODULE:
-        return *t->module && glob(r->pattern, rule_module_base(t->module), true);
+        return *t->module && rule_glob(r->pattern, rule_module_base(t->module), true, &steps);
     case RULE_PACKAGE:
         return t->name && package_prefix(r->pattern, t->name);
     case RULE_FUNCTION:
-        return t->name && glob(r->pattern, t->name, false);
+        return t->name && rule_glob(r->pattern, t->name, false, &steps);
     case RULE_KEYWORD:
         return has(t->module, r->pattern) || has(t->file, r->pattern) ||
                (t->name && has(t->name, r->pattern));

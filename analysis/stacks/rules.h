@@ -37,6 +37,11 @@ struct rule {
     const char *owner; /* of an owner rule */
 };
 
+/* The lists of struct rules, in its order. */
+enum rule_list { LIST_INCLUDE, LIST_EXCLUDE, LIST_IGNORE, LIST_OWNERS, RULE_LISTS };
+
+struct rules_index; /* rules_index.h */
+
 struct rules {
     /* The app's own code. A frame: excluded if an exclude rule matches; else in-app if an include
      * rule matches, of those of packages and functions; else the system's or a runtime's by the
@@ -52,9 +57,10 @@ struct rules {
      * innermost frame is told. */
     const struct rule *owners;
     size_t n_owners;
-    unsigned depth;           /* 1..5; 0: RULES_DEPTH_DEFAULT */
-    unsigned unknown_percent; /* 1..100; 0: RULES_UNKNOWN_PERCENT_DEFAULT */
-    unsigned min_rate_ppm;    /* of sessions; families below are not listed. Not read here */
+    unsigned depth;            /* 1..5; 0: RULES_DEPTH_DEFAULT */
+    unsigned unknown_percent;  /* 1..100; 0: RULES_UNKNOWN_PERCENT_DEFAULT */
+    unsigned min_rate_ppm;     /* of sessions; families below are not listed. Not read here */
+    struct rules_index *index; /* of these lists; NULL: each rule is tried by itself */
 };
 
 /* ERR_INVALID with the field ("include[3].pattern") of the first rule at fault: empty or too long

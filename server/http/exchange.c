@@ -144,6 +144,10 @@ static enum refusal refusal_of(enum err_code code)
         return REFUSED_forbidden;
     case ERR_TOO_BIG:
         return REFUSED_too_big;
+    case ERR_WORK:
+        return REFUSED_too_much_work;
+    case ERR_CROWDED:
+        return REFUSED_crowded;
     case ERR_DB:
     case ERR_BUSY:
         return REFUSED_database;

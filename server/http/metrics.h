@@ -48,6 +48,8 @@
     X(bad_request)                                                                                 \
     X(smuggling)                                                                                   \
     X(too_big)                                                                                     \
+    X(too_much_work)                                                                               \
+    X(crowded)                                                                                     \
     X(unauthorized)                                                                                \
     X(forbidden)                                                                                   \
     X(rate_limited)                                                                                \

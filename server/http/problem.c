@@ -13,6 +13,8 @@ static const struct {
     [ERR_CONFLICT] = {409, "conflict", NULL},
     [ERR_GONE] = {410, "gone", NULL},
     [ERR_TOO_BIG] = {413, "too_big", NULL},
+    [ERR_WORK] = {413, "too_much_work", NULL},
+    [ERR_CROWDED] = {503, "crowded", NULL},
     [ERR_BUSY] = {503, "busy", NULL},
     [ERR_DB] = {503, "database", "The database cannot answer now. Try again later."},
     [ERR_INTERNAL] = {500, "internal", "The server failed; its log says why."},

@@ -1,13 +1,19 @@
 -- What the stacks of a build need. The first row (debug_id '') sums up; then one a debug id that its
 -- stacks name or that the build says is its own, and its mapping. Events are janks and crashes, each
--- counted under its stack; an event waits if that stack has a frame whose symbols are missing.
+-- counted under its stack; an event waits if that stack has a frame whose symbols are missing. Of janks
+-- and of crashes the $3 stacks with most events.
 WITH b AS (
     SELECT build_id, debug_ids, mapping_id FROM build
     WHERE app_id = $1::integer AND build_id = $2::bigint),
 counted AS MATERIALIZED (
     SELECT t.hash, sum(t.events)::bigint AS events
-    FROM stack_total t JOIN b USING (build_id)
-    WHERE t.app_id = $1::integer
+    FROM b
+    CROSS JOIN generate_series(0, 1) AS k (kind)
+    CROSS JOIN LATERAL (
+        SELECT hash, events FROM stack_total x
+        WHERE x.app_id = $1::integer AND x.build_id = b.build_id AND x.kind = k.kind::smallint
+        ORDER BY x.events DESC, x.hash
+        LIMIT $3::bigint) t
     GROUP BY t.hash
     HAVING sum(t.events) > 0),
 waits AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- Stacks with most events, by build: what kin are looked for among.
-SELECT f.kind::bigint AS kind, f.platform, s.symbols::text AS symbols, s.frames::text AS frames,
-       t.build_id, t.events
+SELECT f.hash, f.kind::bigint AS kind, f.platform, s.symbols::text AS symbols,
+       CASE WHEN s.symbols IS NULL THEN s.frames::text END AS frames, t.build_id, t.events
 FROM (SELECT hash, kind, platform FROM stack_family
       WHERE app_id = $1::integer AND kind = $2::smallint
       ORDER BY events DESC, hash

@@ -1,6 +1,6 @@
 -- A family's stacks, those with most events first.
 SELECT f.hash, f.kind::bigint AS kind, f.platform, f.events, f.title, f.class, s.state,
-       s.symbols::text AS symbols, s.frames::text AS frames
+       s.symbols::text AS symbols, CASE WHEN s.symbols IS NULL THEN s.frames::text END AS frames
 FROM stack_family f
 JOIN stack s ON s.app_id = f.app_id AND s.hash = f.hash
 WHERE f.app_id = $1::integer AND f.family = $2::bytea

@@ -1,6 +1,6 @@
 -- Some stacks grouped under a version before $2, as they read now.
 SELECT f.hash, f.kind::bigint AS kind, f.family, f.platform, s.symbols::text AS symbols,
-       s.frames::text AS frames
+       CASE WHEN s.symbols IS NULL THEN s.frames::text END AS frames
 FROM stack_family f
 JOIN stack s ON s.app_id = f.app_id AND s.hash = f.hash
 WHERE f.app_id = $1::integer AND f.grouping < $2::bigint

@@ -3,9 +3,12 @@
  *   families_bench stacks SEED N                      N stacks as text: a frame a line, innermost
  *                                                     first, a blank line between stacks
  *   families_bench fold FILE                          that text, folded and merged, to stdout
- *   families_bench trie SEED N                        one trie of N stacks */
+ *   families_bench trie SEED N                        one trie of N stacks
+ *   families_bench rules SEED N KEYWORDS              N stacks grouped under as many keywords in
+ * each list, tried one by one and by an index; then patterns with '*' that go back and forth */
 #include "stacks/export.h"
 #include "stacks/family.h"
+#include "stacks/rules_index.h"
 #include "stacks/trie.h"
 #include "support/beta_proof.h"
 
@@ -238,6 +241,95 @@ static int build_trie(uint64_t seed, uint64_t count)
     return 0;
 }
 
+/* Rules -------------------------------------------------------------------------------------------
+ */
+
+/* Keywords that stand in no name, of all beginnings: each has to be looked for everywhere. */
+static bool make_keywords(struct arena *mem, size_t n, enum rule_field field, const char *form,
+                          struct rule **out)
+{
+    struct rule *rule = arena_array(mem, n, sizeof *rule);
+    char text[64];
+
+    for (size_t i = 0; rule && i < n; i++) {
+        int len = snprintf(text, sizeof text, form, (char)('a' + i % 26), (char)('a' + i / 26 % 26),
+                           (unsigned)i);
+
+        rule[i] = (struct rule){field, arena_dup(mem, text, (size_t)len), "somebody"};
+    }
+    *out = rule;
+    return rule && !arena_full(mem);
+}
+
+static bool group(const struct beta *b, const struct rules *rules, uint64_t from, uint64_t to,
+                  struct arena *mem)
+{
+    for (uint64_t i = from; i < to; i++) {
+        struct beta_jank *j;
+        struct stack_input in = {.platform = "android"};
+        struct family f;
+        struct err err;
+
+        arena_reset(mem);
+        j = arena_alloc(mem, sizeof *j);
+        if (!j || !beta_jank(b, i, mem, j))
+            return false;
+        in.frames = j->frames;
+        in.n = j->n;
+        if (!family_of(&in, rules, mem, &f, &err))
+            return false;
+    }
+    return true;
+}
+
+static int time_rules(const struct beta *b, uint64_t count, size_t n, enum rule_field field,
+                      const char *form, bool plain)
+{
+    struct arena *of_rules = arena_new(MEMORY), *mem = arena_new(MEMORY);
+    struct rule *rule;
+    struct rules rules = {.n_include = n, .n_exclude = n, .n_ignore = n, .n_owners = n};
+    struct err err;
+    double start = now(), made;
+
+    if (!of_rules || !mem || !make_keywords(of_rules, n, field, form, &rule))
+        return fail("out of memory");
+    rules.include = rules.exclude = rules.ignore = rules.owners = rule;
+    if (plain && !group(b, &rules, 0, count, mem))
+        return fail("a stack");
+    if (plain)
+        printf("  each by itself  %8.3f CPU s\n", now() - start);
+    start = now();
+    if (!rules_index_new(&rules, RULES_NO_LIMIT, &rules.index, &err))
+        return fail(err.text);
+    made = now() - start;
+    start = now();
+    if (!group(b, &rules, 0, count, mem))
+        return fail("a stack");
+    printf("  by an index     %8.3f CPU s, made in %.3f, %llu steps\n", now() - start, made,
+           (unsigned long long)rules_index_steps(rules.index));
+    rules_index_free(rules.index);
+    arena_free(of_rules);
+    arena_free(mem);
+    return 0;
+}
+
+static int rules(uint64_t seed, uint64_t count, size_t keywords)
+{
+    struct beta *b = beta_new(seed, 40, 200000);
+    int status;
+
+    if (!b)
+        return fail("out of memory");
+    printf("%llu stacks, rules of no list\n", (unsigned long long)count);
+    status = time_rules(b, count, 0, RULE_KEYWORD, "%c%c%u", false);
+    printf("4 lists of %zu keywords\n", keywords);
+    status |= time_rules(b, count, keywords, RULE_KEYWORD, "%c%c%u", true);
+    printf("4 lists of %zu patterns, a hundredth of the stacks\n", keywords);
+    status |= time_rules(b, count / 100, keywords, RULE_FUNCTION, "*e*e*e*%c*%c*e*z", false);
+    beta_free(b);
+    return status;
+}
+
 static uint64_t number(char **argv, int argc, int at, uint64_t otherwise)
 {
     return at < argc ? strtoull(argv[at], NULL, 10) : otherwise;
@@ -256,5 +348,9 @@ int main(int argc, char **argv)
         return fold(argv[2]);
     if (strcmp(what, "trie") == 0)
         return build_trie(number(argv, argc, 2, 1), number(argv, argc, 3, 1000000));
-    return fail("proof SEED JANKS INSTALLS CAUSES | stacks SEED N | fold FILE | trie SEED N");
+    if (strcmp(what, "rules") == 0)
+        return rules(number(argv, argc, 2, 1), number(argv, argc, 3, 10000),
+                     number(argv, argc, 4, RULES_MAX));
+    return fail("proof SEED JANKS INSTALLS CAUSES | stacks SEED N | fold FILE | trie SEED N | "
+                "rules SEED N KEYWORDS");
 }

@@ -135,6 +135,21 @@ static void names_the_member_that_is_wrong(void **state)
     api_problem(api_get(api, 0, ROLE_READ, 400, "/v1/builds/latest"), "invalid", "id");
 }
 
+static void needs_are_told_of_its_largest_stacks(void **state)
+{
+    struct api *api = *state;
+    long long id = api_i64(post(api, 201, full), "id");
+    json_t *needs;
+
+    pg_sql(api->conninfo,
+           "INSERT INTO stack_total (app_id, hash, kind, build_id, events, jank_us)"
+           " SELECT %lld, substr(sha256(convert_to(i::text, 'UTF8')), 1, 16), k, %lld,"
+           " 1 + (i = 20100)::int, 0 FROM generate_series(1, 20100) i, generate_series(0, 1) k",
+           (long long)api->app[0], id);
+    needs = api_get(api, 0, ROLE_READ, 200, "/v1/builds/%lld/symbols", id);
+    assert_int_equal(api_i64(needs, "events"), 2 * (20000 + 1));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
 
 int main(void)
@@ -144,6 +159,7 @@ int main(void)
         TEST(keeps_what_a_later_call_leaves_out),
         TEST(registers_a_build_that_a_session_named_before),
         TEST(lists_newest_build_first_by_filter_and_page),
+        TEST(needs_are_told_of_its_largest_stacks),
         TEST(names_the_member_that_is_wrong),
     };
 

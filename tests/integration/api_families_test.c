@@ -430,6 +430,48 @@ static void rules_name_owners_and_ignore_without_moving_a_count(void **state)
     free(after);
 }
 
+/* Six frames of one letter, and patterns that stand in it nearly whole from each of its places. */
+static char *endless_rules(struct api *api)
+{
+    static const char *const lists[] = {"include", "exclude", "ignore", "owners"};
+    struct buf text;
+
+    pg_sql(api->conninfo,
+           "UPDATE stack SET symbols = (SELECT jsonb_agg(jsonb_build_object('function',"
+           " repeat('a', 1000), 'module', 'libgame.so', 'status', 'symbolicated', 'frame', i))"
+           " FROM generate_series(0, 5) i)");
+    buf_init(&text, (size_t)4 << 20);
+    for (size_t list = 0; list < 4; list++) {
+        buf_printf(&text, "%s\"%s\": [", list ? ", " : "{", lists[list]);
+        for (int i = 0; i < 1000; i++)
+            buf_printf(&text, "%s{\"field\": \"function\", \"pattern\": \"*%060d*%050db\"%s}",
+                       i ? "," : "", 0, 0, list == 3 ? ", \"owner\": \"o\"" : "");
+        buf_text(&text, "]");
+    }
+    buf_text(&text, "}");
+    buf_byte(&text, '\0');
+    assert_true(buf_ok(&text));
+    for (uint8_t *c = text.at; *c; c++)
+        if (*c == '0')
+            *c = 'a';
+    return (char *)text.at;
+}
+
+static void rules_that_take_too_much_work_are_refused(void **state)
+{
+    static const char counted[] = "framewatch_http_refused_total{reason=\"too_much_work\"} 1\n";
+    struct api *api = *state;
+    char *rules;
+
+    PLAY(api, 1, "a", LOAD);
+    rules = endless_rules(api);
+    api_problem(api_post(api, 0, ROLE_READ, 413, "/v1/family-rules/preview", rules),
+                "too_much_work", "");
+    api_send(api, (struct api_call){.method = "GET", .path = "/metrics"});
+    assert_non_null(memmem(api->answer.body, api->answer.len, counted, strlen(counted)));
+    free(rules);
+}
+
 static void another_depth_merges_and_its_undo_splits_again(void **state)
 {
     struct api *api = *state;
@@ -1047,6 +1089,7 @@ int main(void)
         T(shows_a_family_with_breakdown_and_reason),
         T(rules_have_defaults_versions_and_a_tag),
         T(rules_name_owners_and_ignore_without_moving_a_count),
+        T(rules_that_take_too_much_work_are_refused),
         T(another_depth_merges_and_its_undo_splits_again),
         T(families_are_merged_and_split_by_hand_and_back),
         T(two_merges_at_once_make_no_ring),

@@ -104,6 +104,25 @@ static void counts_what_was_refused_by_reason(void **state)
     assert_true(json_is_null(json_object_get(row, "recent")));
 }
 
+/* Whoever sends broken files decides how many there are, not what an answer costs. */
+static void a_flood_is_counted_up_to_a_limit(void **state)
+{
+    struct api *api = *state;
+    const json_t *rows, *row;
+
+    pg_sql(api->conninfo,
+           "INSERT INTO quarantine (app_id, source, reason, ref, day, count, at)"
+           " SELECT %lld, CASE WHEN i = 1 THEN 'crash' ELSE 'session' END, 'frame_overlap',"
+           " md5(i::text)::uuid, CURRENT_DATE, 1, now() - i * interval '1 s'"
+           " FROM generate_series(1, 100500) i",
+           (long long)api->app[0]);
+    rows = api_get(api, 0, ROLE_READ, 200, "/v1/quarantine?recent=2");
+    assert_int_equal(json_array_size(json_object_get(rows, "items")), 2);
+    row = json_array_get(json_object_get(rows, "items"), 1);
+    assert_int_equal(api_i64(row, "things"), 99999);
+    assert_int_equal(json_array_size(json_object_get(row, "recent")), 2);
+}
+
 /* Slices --------------------------------------------------------------------------------------- */
 
 /* A part of n frames of one length, ended, of session `number`. */
@@ -337,6 +356,7 @@ int main(void)
         TEST(finds_no_job_that_is_not_there),
         TEST(pages_through_dead_jobs),
         TEST(counts_what_was_refused_by_reason),
+        TEST(a_flood_is_counted_up_to_a_limit),
         TEST(merges_the_rollups_of_a_slice),
         TEST(looks_up_a_slice_by_its_whole_key),
         TEST(computes_rates_over_foreground_time),

@@ -201,7 +201,7 @@ static double rows_of_any(PGconn *conn, enum query q, const char *args)
     return rows;
 }
 
-#define QUESTIONS 10
+#define QUESTIONS 13
 
 static void all_questions(double rows[QUESTIONS])
 {
@@ -225,6 +225,9 @@ static void all_questions(double rows[QUESTIONS])
     ASK(Q_FAMILY_BASE, "1", "1", "tier", "1", "0");
     ASK(Q_FAMILY_BREAKDOWN, "1", family, "0", "50");
     ASK(Q_FAMILY_STACKS, "1", family, NULL, NULL, "51");
+    ASK(Q_FAMILY_SESSIONS, "1", family, NULL, "20", "50", "8");
+    ASK(Q_FAMILY_SESSIONS, "1", family, "1", "20", "50", "8");
+    ASK(Q_FLAME_OF_ALL, "1", "0", NULL, "5000");
     ASK(Q_FLAME_OF_BUILD, "1", "1", "0", NULL, "5000");
     ASK(Q_VERDICT_COUNTS, "1", "2", "1", "20", family);
 #undef ASK
@@ -350,11 +353,76 @@ static void whether_stacks_wait_is_told_without_reading_all(void **state)
     pg_drop_db(db);
 }
 
+/* A family of so many stacks, each with so many examples of each of two builds. */
+static void add_examples(int stacks, int examples)
+{
+    pg_sql(db, "TRUNCATE stack_family, stack_total, stack_example");
+    pg_sql(db,
+           "INSERT INTO stack_family (app_id, hash, kind, family, prints, grouping, class, title,"
+           " owner, ignored, provisional, platform, folded, events)"
+           " SELECT 1, substr(sha256(convert_to(i::text, 'UTF8')), 1, 16), 0,"
+           " '\\x00112233445566778899aabbccddeeff', ARRAY['\\x00'::bytea], 1, 'in_app', 'a', '', "
+           "false,"
+           " false, 'android', ARRAY['main', 'a'], 1 + i %% 9 FROM generate_series(1, %d) i",
+           stacks);
+    pg_sql(db, "INSERT INTO stack_total SELECT 1, hash, 0, b, 1, 300000"
+               " FROM stack_family, generate_series(1, 2) b");
+    pg_sql(db,
+           "INSERT INTO stack_example (app_id, hash, kind, build_id, slot, priority, shard,"
+           " session_id, day, scene, cause, start_us, duration_us)"
+           " SELECT 1, f.hash, 0, b, e, '', 64, md5(f.hash::text || b || ' ' || e)::uuid,"
+           " DATE '2024-05-06' + (hashtext(f.hash::text || e) & 7), 'lobby/', 'unknown', 0,"
+           " 300000 + (hashtext(b || f.hash::text || e) & 65535)"
+           " FROM stack_family f, generate_series(1, 2) b, generate_series(0, %d) e",
+           examples - 1);
+    pg_sql(db, "ANALYZE");
+}
+
+/* Of either plan, in both builds or one. */
+static void sessions_read(double rows[4])
+{
+    static const char family[] = "\\x00112233445566778899aabbccddeeff";
+    PGconn *conn = PQconnectdb(db);
+    size_t n = 0;
+
+    for (int one = 0; one < 2; one++) {
+        const char *const args[] = {"1", family, one ? "1" : NULL, "20", "50", "8"};
+        char text[128];
+
+        snprintf(text, sizeof text, "1, '%s', %s, 20, 50, 8", family, one ? "1" : "NULL");
+        rows[n++] = rows_of(conn, Q_FAMILY_SESSIONS, 6, args);
+        rows[n++] = rows_of_any(conn, Q_FAMILY_SESSIONS, text);
+    }
+    PQfinish(conn);
+}
+
+static void a_page_of_a_familys_sessions_reads_as_many_whatever_it_has(void **state)
+{
+    double few[4], many[4];
+
+    (void)state;
+    pg_test_db(db);
+    make_names();
+    add_examples(300, 12);
+    sessions_read(few);
+    add_examples(600, 64);
+    sessions_read(many);
+    for (size_t i = 0; i < 4; i++) {
+        print_message("question %zu: %.0f rows of 7200 examples, %.0f of 76800\n", i, few[i],
+                      many[i]);
+        assert_true(few[i] >= 50 + 50 + 50 + 20);
+        assert_true(many[i] <= few[i] * 1.5 + 64);
+        assert_true(many[i] < 1000); /* 50 stacks, twice in two builds; then what is answered */
+    }
+    pg_drop_db(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ten_times_the_sessions_read_as_many_rows),
         cmocka_unit_test(a_flame_graph_reads_each_of_its_stacks_once),
+        cmocka_unit_test(a_page_of_a_familys_sessions_reads_as_many_whatever_it_has),
         cmocka_unit_test(whether_stacks_wait_is_told_without_reading_all),
     };
 

@@ -900,6 +900,31 @@ static void a_table_that_comes_while_stacks_are_read_is_used_for_the_rest(void *
     native_build_free(&b);
 }
 
+/* Each session that brought a new stack left one. */
+static void one_job_reads_the_stacks_of_all_that_wait(void **state)
+{
+    struct api *api = *state;
+    struct worker_config config = worker_config_default(api->conninfo);
+    struct worker_counts counts = {0};
+    struct err err = {0};
+
+    pg_sql(api->conninfo,
+           "INSERT INTO stack (app_id, hash, frames) SELECT %lld, substr(sha256(convert_to(i::text,"
+           " 'UTF8')), 1, 16), '[{\"text\": \"com.studio.F.run\"}]' FROM generate_series(1, 300) i",
+           (long long)api->app[0]);
+    pg_sql(api->conninfo,
+           "INSERT INTO job (kind, shard, ref, app_id, day) SELECT 'stacks', a * 64,"
+           " md5(a || ' ' || i)::uuid, a, CURRENT_DATE"
+           " FROM unnest(ARRAY[%lld, %lld]) a, generate_series(1, 40) i",
+           (long long)api->app[0], (long long)api->app[1]);
+    if (!worker_drain(&config, &counts, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(counts.failed + counts.dead, 0);
+    assert_in_range(counts.done, 2, 4); /* one an app, and what follows from them */
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM stack WHERE symbols IS NULL"), 0);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM job WHERE kind = 'stacks'"), 0);
+}
+
 static bool lost(void *user, struct err *err)
 {
     (*(unsigned *)user)++;
@@ -1255,6 +1280,7 @@ int main(void)
         TEST(a_table_of_an_earlier_layout_is_made_again_from_its_upload),
         TEST(a_posted_crash_reads_with_symbols_too),
         TEST(a_job_whose_lease_ends_while_it_stores_stays_its_workers),
+        TEST(one_job_reads_the_stacks_of_all_that_wait),
         TEST(a_table_that_comes_while_stacks_are_read_is_used_for_the_rest),
         cmocka_unit_test(a_child_whose_job_is_lost_is_killed),
         cmocka_unit_test(a_sparse_gigabyte_is_read_within_the_limits),

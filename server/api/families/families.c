@@ -5,6 +5,7 @@
 #include "server/api/families/family_slice.h"
 #include "server/api/families/family_why.h"
 #include "server/api/handlers.h"
+#include "server/api/heavy.h"
 #include "server/api/list_page.h"
 #include "server/api/tiers/tiers_arg.h"
 
@@ -318,6 +319,19 @@ static json_t *stack_json(const struct family_stack *row, json_t *reason)
                      row->title, "class", row->class, "state", row->state, "why", reason);
 }
 
+static bool stacks_json(struct req *r, const struct grouping *g, const struct family_stack *row,
+                        size_t n, json_t *items, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        json_t *reason = why(r, g, &row[i], err);
+
+        if (!reason)
+            return false;
+        json_array_append_new(items, stack_json(&row[i], reason));
+    }
+    return true;
+}
+
 bool family_stacks(struct req *r, struct err *err)
 {
     static const char *const names[] = {"limit", "cursor", NULL};
@@ -338,15 +352,12 @@ bool family_stacks(struct req *r, struct err *err)
     const struct family_stack *row = rows.at;
     size_t shown = rows.n > (size_t)p.limit ? (size_t)p.limit : rows.n;
     json_t *items = json_array();
+    bool ok = grouping_index(&g, HEAVY_STEPS, err) && stacks_json(r, &g, row, shown, items, err);
 
-    for (size_t i = 0; i < shown; i++) {
-        json_t *reason = why(r, &g, &row[i], err);
-
-        if (!reason) {
-            json_decref(items);
-            return false;
-        }
-        json_array_append_new(items, stack_json(&row[i], reason));
+    grouping_fini(&g);
+    if (!ok) {
+        json_decref(items);
+        return false;
     }
     if (shown < rows.n)
         next = list_page_next(r, &p, row[shown - 1].events, row[shown - 1].hash.at);
@@ -356,8 +367,8 @@ bool family_stacks(struct req *r, struct err *err)
 /* Sessions that show it --------------------------------------------------------------------------
  */
 
-#define EXAMPLE_STACKS 200
-#define EXAMPLES_A_STACK 64
+#define EXAMPLE_STACKS 50 /* the largest */
+#define EXAMPLE_BUILDS 8  /* of each, the newest */
 
 struct example_row {
     struct bytes session, stack;
@@ -398,7 +409,7 @@ bool family_sessions(struct req *r, struct err *err)
         !tier_count(r, &tiers, err) ||
         !db_all(r->db, Q_FAMILY_SESSIONS,
                 DB_ARGS(db_i64(r->who.app), db_bytes(id, sizeof id), build, db_i64(limit),
-                        db_i64(EXAMPLE_STACKS), db_i64(EXAMPLES_A_STACK)),
+                        db_i64(EXAMPLE_STACKS), db_i64(EXAMPLE_BUILDS)),
                 &example_map, r->mem, &rows, err))
         return false;
 

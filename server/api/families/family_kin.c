@@ -4,6 +4,7 @@
 #include "server/api/args.h"
 #include "server/api/families/family_slice.h"
 #include "server/api/handlers.h"
+#include "server/api/heavy.h"
 
 #include "base/digest.h"
 
@@ -74,11 +75,15 @@ bool family_kin(struct req *r, struct err *err)
     if (!req_query_only(r, names, err) || !arg_choice(r, "kind", kinds, &kind, err) ||
         !grouping_read(r->db, r->who.app, r->mem, &g, err))
         return false;
+    if (!heavy_enter(err))
+        return false;
     crash = kind.type != ARG_NULL && strcmp(kind.text, "crash") == 0;
     kept = arena_new(KEPT_BYTES);
-    ok = (kept || err_memory(err)) &&
+    ok = (kept || err_memory(err)) && grouping_index(&g, HEAVY_STEPS, err) &&
          family_kin_find(r->db, r->who.app, crash, &g, kept, &found, err) &&
          answer(r, &g, &found, err);
+    grouping_fini(&g);
     arena_free(kept);
+    heavy_leave();
     return ok;
 }

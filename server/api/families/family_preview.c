@@ -1,5 +1,6 @@
 #include "server/api/families/family_preview.h"
 
+#include "server/api/heavy.h"
 #include "server/jobs/families/family_kin.h"
 
 #include "base/digest.h"
@@ -58,7 +59,7 @@ struct preview {
     struct grouping then;
     struct arena *mem, *batch, *scratch; /* mem: of what is told; scratch: of one stack */
     struct change *at;
-    size_t n;
+    size_t n, text_bytes;
     bool complete;
     struct affected affected;
 };
@@ -88,6 +89,7 @@ static bool look_at(struct preview *p, const struct stack_row *row, struct err *
     struct change *c = &p->at[p->n];
     struct grouped *g;
 
+    p->text_bytes += strlen(row->symbols ? row->symbols : row->frames);
     arena_reset(p->scratch);
     g = arena_alloc(p->scratch, sizeof *g);
     if (!g)
@@ -109,48 +111,79 @@ static bool look_at(struct preview *p, const struct stack_row *row, struct err *
     return !arena_full(p->mem) || err_full(err, "a request");
 }
 
-/* The stacks behind a key: *most of them, or fewer from now on if so many are too much. */
-static bool read_stacks(struct preview *p, struct db_arg events, struct db_arg hash,
-                        struct db_arg kind, int64_t *most, struct db_rows *out, struct err *err)
-{
-    for (;; *most /= 2) {
-        int64_t room = (int64_t)(PREVIEW_STACKS - p->n);
+struct key_row {
+    struct bytes hash;
+    int64_t kind;
+};
+static const struct db_col key_cols[] = {DB_COL(key_row, hash), DB_COL(key_row, kind)};
+static const struct db_map key_map = DB_MAP(key_row, key_cols);
 
-        *most = *most < room ? *most : room;
+struct keys {
+    struct bytes *hash;
+    int64_t *kind;
+    size_t n;
+};
+
+static bool read_keys(struct preview *p, struct keys *out, struct err *err)
+{
+    const struct key_row *row;
+    struct db_rows rows;
+
+    if (!db_all(p->r->db, Q_FAMILY_PREVIEW_STACKS,
+                DB_ARGS(db_i64(p->r->who.app), db_i64(PREVIEW_STACKS + 1)), &key_map, p->mem, &rows,
+                err))
+        return false;
+    row = rows.at;
+    out->n = rows.n < PREVIEW_STACKS ? rows.n : PREVIEW_STACKS;
+    out->hash = arena_array(p->mem, out->n, sizeof *out->hash);
+    out->kind = arena_array(p->mem, out->n, sizeof *out->kind);
+    if (arena_full(p->mem))
+        return err_full(err, "a request");
+    for (size_t i = 0; i < out->n; i++) {
+        out->hash[i] = row[i].hash;
+        out->kind[i] = row[i].kind;
+    }
+    p->complete = rows.n <= PREVIEW_STACKS;
+    return true;
+}
+
+/* The stacks from key number `at` on: *n of them, or fewer from now on if so many are too much. */
+static bool read_stacks(struct preview *p, const struct keys *k, size_t at, size_t *n,
+                        struct db_rows *out, struct err *err)
+{
+    for (;; *n /= 2) {
+        size_t most = k->n - at < *n ? k->n - at : *n;
+
         arena_reset(p->batch);
         if (db_all(p->r->db, Q_FAMILY_PREVIEW,
-                   DB_ARGS(db_i64(p->r->who.app), events, hash, kind, db_i64(*most)), &stack_map,
-                   p->batch, out, err))
+                   DB_ARGS(db_i64(p->r->who.app), db_bytess(k->hash + at, most),
+                           db_i64s(k->kind + at, most)),
+                   &stack_map, p->batch, out, err))
             return true;
-        if (*most == 1 || err->code != ERR_TOO_BIG)
+        if (*n == 1 || err->code != ERR_TOO_BIG)
             return false;
     }
 }
 
 static bool look_at_all(struct preview *p, struct err *err)
 {
-    struct db_arg events = db_null(), hash = db_null(), kind = db_null();
-    unsigned char last[16];
+    struct keys keys;
     struct db_rows rows;
-    int64_t most = AT_ONCE;
+    size_t n = AT_ONCE;
 
-    do {
-        const struct stack_row *row;
-
-        if (!read_stacks(p, events, hash, kind, &most, &rows, err))
-            return false;
-        row = rows.at;
-        for (size_t i = 0; i < rows.n; i++)
-            if (!look_at(p, &row[i], err))
-                return false;
-        if (!rows.n)
+    if (!read_keys(p, &keys, err))
+        return false;
+    for (size_t at = 0; at < keys.n; at += n) {
+        if (p->text_bytes > PREVIEW_TEXT_BYTES) {
+            p->complete = false;
             break;
-        events = db_i64(row[rows.n - 1].events);
-        kind = db_i64(row[rows.n - 1].kind);
-        memcpy(last, row[rows.n - 1].hash.at, sizeof last);
-        hash = db_bytes(last, sizeof last);
-    } while (rows.n == (size_t)most && p->n < PREVIEW_STACKS);
-    p->complete = rows.n < (size_t)most;
+        }
+        if (!read_stacks(p, &keys, at, &n, &rows, err))
+            return false;
+        for (size_t i = 0; i < rows.n; i++)
+            if (!look_at(p, (const struct stack_row *)rows.at + i, err))
+                return false;
+    }
     return true;
 }
 
@@ -447,13 +480,15 @@ json_t *family_preview(struct req *r, const struct grouping *now, const struct f
     kin = arena_new(KIN_BYTES);
     if (!p.at || !p.batch || !p.scratch || !kin || arena_full(p.mem)) {
         err_memory(err);
-    } else if (family_kin_apply(r->db, r->who.app, kin, &p.then, err) && look_at_all(&p, err) &&
+    } else if (grouping_index(&p.then, HEAVY_STEPS, err) &&
+               family_kin_apply(r->db, r->who.app, kin, &p.then, err) && look_at_all(&p, err) &&
                count_affected(&p, err)) {
         int64_t stacks = (int64_t)p.n;
 
         join(&p);
         tree = tell(&p, stacks, err);
     }
+    grouping_fini(&p.then);
     arena_free(kin);
     arena_free(p.scratch);
     arena_free(p.batch);

@@ -5,6 +5,7 @@
 #include "server/api/etag.h"
 #include "server/api/families/family_preview.h"
 #include "server/api/handlers.h"
+#include "server/api/heavy.h"
 #include "server/api/list_page.h"
 #include "server/jobs/families/family_group.h"
 
@@ -176,7 +177,10 @@ bool family_rules_preview(struct req *r, struct err *err)
     if (!req_query_only(r, names, err) || !read_body(r, &version, &note, &rules, err) ||
         !grouping_read(r->db, r->who.app, r->mem, &g, err))
         return false;
+    if (!heavy_enter(err))
+        return false;
     tree = family_preview(r, &g, &rules, err);
+    heavy_leave();
     return tree && reply_json(r, 200, tree, err);
 }
 

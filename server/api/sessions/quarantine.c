@@ -3,6 +3,7 @@
 #include "server/api/handlers.h"
 
 #define RECENT_MAX 50
+#define THINGS_MAX 100000 /* the latest, of all sources together */
 
 struct reason_row {
     const char *source, *reason;
@@ -30,7 +31,8 @@ bool quarantine_get(struct req *r, struct err *err)
         return false;
     if (from.type == ARG_NULL)
         from = db_i64(0);
-    if (!db_all(r->db, Q_QUARANTINE_BY_REASON, DB_ARGS(db_i64(r->who.app), from, source, db_i64(n)),
+    if (!db_all(r->db, Q_QUARANTINE_BY_REASON,
+                DB_ARGS(db_i64(r->who.app), from, source, db_i64(n), db_i64(THINGS_MAX)),
                 &reason_map, r->mem, &rows, err))
         return false;
     return reply_rows(r, 200, &rows, NULL, err);

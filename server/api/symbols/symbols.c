@@ -12,6 +12,7 @@
 
 #define MAX_ID 128
 #define MAX_ARCH 16
+#define STACKS_MAX 20000 /* of janks, and of crashes: those with most events */
 
 struct symbol_row {
     struct bytes id;
@@ -191,8 +192,8 @@ bool build_symbols(struct req *r, struct err *err)
     int64_t id;
 
     if (!req_query_only(r, names, err) || !param_i64(r, 0, "id", INT32_MAX, &id, err) ||
-        !db_all(r->db, Q_BUILD_SYMBOLS, DB_ARGS(db_i64(r->who.app), db_i64(id)), &need_map, r->mem,
-                &rows, err))
+        !db_all(r->db, Q_BUILD_SYMBOLS, DB_ARGS(db_i64(r->who.app), db_i64(id), db_i64(STACKS_MAX)),
+                &need_map, r->mem, &rows, err))
         return false;
     if (!rows.n)
         return err_set(err, ERR_NOT_FOUND, "no such build");

@@ -10,6 +10,7 @@
 #include "server/jobs/job_run.h"
 
 #include "stacks/distinct.h"
+#include "stacks/rules_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -550,10 +551,12 @@ static bool batch(struct families *f, batch_fn *work, bool last, bool *more, str
     arena_reset(run->work);
     arena_reset(f->scratch);
     f->n_touched = f->room = 0;
+    grouping_fini(&f->grouping);
     *more = false;
     return db_begin(run->db, err) &&
            db_exec(run->db, Q_FAMILIES_LOCK, DB_ARGS(db_i64(f->app)), err) &&
-           grouping_read(run->db, f->app, run->mem, &f->grouping, err) && work(f, more, err) &&
+           grouping_read(run->db, f->app, run->mem, &f->grouping, err) &&
+           grouping_index(&f->grouping, RULES_NO_LIMIT, err) && work(f, more, err) &&
            refresh(f, err) && (!last || *more || queue_done(run->db, &run->job, err)) &&
            db_commit(run->db, err);
 }
@@ -605,6 +608,7 @@ bool families_job(struct job_run *run, enum job_outcome *out, struct err *err)
          all_batches(&f, changed_stacks, false, err) &&
          all_batches(&f, outdated_stacks, false, err) &&
          all_batches(&f, session_changes, true, err);
+    grouping_fini(&f.grouping);
     counts_free(f.counts);
     arena_free(f.scratch);
     if (ok)

@@ -2,6 +2,7 @@
 
 #include "profile/tally.h"
 #include "server/jobs/families/stack_read.h"
+#include "stacks/rules_index.h"
 
 #include <string.h>
 
@@ -40,6 +41,17 @@ bool grouping_read(struct db *db, int64_t app, struct arena *mem, struct groupin
     g.n_edits = edits.n;
     *out = g;
     return true;
+}
+
+bool grouping_index(struct grouping *g, uint64_t steps, struct err *err)
+{
+    return rules_index_new(&g->rules.rules, steps, &g->rules.rules.index, err);
+}
+
+void grouping_fini(struct grouping *g)
+{
+    rules_index_free(g->rules.rules.index);
+    g->rules.rules.index = NULL;
 }
 
 bool grouping_changed(struct db *db, int64_t app, struct err *err)

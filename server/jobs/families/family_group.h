@@ -30,6 +30,11 @@ struct grouping {
 /* As it stands; lives in mem. */
 bool grouping_read(struct db *db, int64_t app, struct arena *mem, struct grouping *out,
                    struct err *err) MUST_CHECK;
+/* Makes its rules ready for many stacks: they are then found in one pass over each text, in at most
+ * so many steps (analysis/stacks/rules_index.h), past which group_stack() fails with ERR_WORK.
+ * Before the grouping moves or goes: grouping_fini(). */
+bool grouping_index(struct grouping *g, uint64_t steps, struct err *err) MUST_CHECK;
+void grouping_fini(struct grouping *g);
 /* Another version from now on, and a job that applies it. Inside the transaction of the change. */
 bool grouping_changed(struct db *db, int64_t app, struct err *err) MUST_CHECK;
 

@@ -11,13 +11,15 @@
 #define MEMBERS_MAX 20000                /* stacks times builds */
 
 struct stack_row {
+    struct bytes hash;
     int64_t kind;
     const char *platform, *symbols, *frames;
     int64_t build_id, events;
 };
 static const struct db_col stack_cols[] = {
-    DB_COL(stack_row, kind),   DB_COL(stack_row, platform), DB_COL(stack_row, symbols),
-    DB_COL(stack_row, frames), DB_COL(stack_row, build_id), DB_COL(stack_row, events),
+    DB_COL(stack_row, hash),    DB_COL(stack_row, kind),   DB_COL(stack_row, platform),
+    DB_COL(stack_row, symbols), DB_COL(stack_row, frames), DB_COL(stack_row, build_id),
+    DB_COL(stack_row, events),
 };
 static const struct db_map stack_map = DB_MAP(stack_row, stack_cols);
 
@@ -96,6 +98,22 @@ static bool by_people(const struct grouped *g, bool split)
     return false;
 }
 
+/* A stack's rows, one a build, come one after the other as the database looks them up: it is
+ * grouped once for all of them. Where they do not, it is grouped again. */
+static bool add_build(struct search *s, const struct stack_row *row, const struct stack_row *last,
+                      bool last_added)
+{
+    if (!last || last->hash.len != row->hash.len ||
+        memcmp(last->hash.at, row->hash.at, row->hash.len) != 0)
+        return false;
+    if (last_added) {
+        s->members[s->n] = s->members[s->n - 1];
+        s->members[s->n].build = row->build_id;
+        s->members[s->n++].count = row->events;
+    }
+    return true;
+}
+
 static bool add(struct search *s, const struct stack_row *row, struct err *err)
 {
     const struct group_stack stack = {row->kind, row->platform, row->symbols, row->frames};
@@ -136,18 +154,31 @@ static bool read_stacks(struct search *s, int64_t kind, int64_t at, int64_t *n, 
     }
 }
 
+static bool add_rows(struct search *s, const struct db_rows *rows, struct err *err)
+{
+    const struct stack_row *row = rows->at;
+    bool added = false;
+
+    for (size_t i = 0; i < rows->n && s->n < MEMBERS_MAX; i++) {
+        size_t before = s->n;
+
+        if (add_build(s, &row[i], i ? &row[i - 1] : NULL, added))
+            continue;
+        if (!add(s, &row[i], err))
+            return false;
+        added = s->n > before;
+    }
+    return true;
+}
+
 static bool read_members(struct search *s, int64_t kind, struct err *err)
 {
     struct db_rows rows = {.n = 1};
     int64_t n = AT_ONCE;
 
-    for (int64_t at = 0; rows.n && at < KIN_STACKS && s->n < MEMBERS_MAX; at += n) {
-        if (!read_stacks(s, kind, at, &n, &rows, err))
+    for (int64_t at = 0; rows.n && at < KIN_STACKS && s->n < MEMBERS_MAX; at += n)
+        if (!read_stacks(s, kind, at, &n, &rows, err) || !add_rows(s, &rows, err))
             return false;
-        for (size_t i = 0; i < rows.n && s->n < MEMBERS_MAX; i++)
-            if (!add(s, (const struct stack_row *)rows.at + i, err))
-                return false;
-    }
     return true;
 }
 

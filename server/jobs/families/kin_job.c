@@ -4,6 +4,7 @@
  * job 'families' applies the merges like those that people make. */
 #include "server/jobs/families/family_kin.h"
 #include "server/jobs/job_run.h"
+#include "stacks/rules_index.h"
 
 #include <string.h>
 
@@ -77,12 +78,15 @@ static bool look(struct job_run *run, struct arena *kept, struct err *err)
 {
     struct grouping now, then;
     struct kin_changes c;
+    bool ok;
 
     if (!grouping_read(run->db, run->job.app_id, kept, &now, err))
         return false;
     then = now;
-    return family_kin_apply(run->db, run->job.app_id, kept, &then, err) &&
-           differences(&now, &then, kept, &c, err) &&
+    ok = grouping_index(&then, RULES_NO_LIMIT, err) &&
+         family_kin_apply(run->db, run->job.app_id, kept, &then, err);
+    grouping_fini(&then);
+    return ok && differences(&now, &then, kept, &c, err) &&
            ((!c.n && !c.n_withdrawn) || apply(run, &c, err)) && queue_done(run->db, &run->job, err);
 }
 

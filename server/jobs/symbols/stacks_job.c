@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define BATCH 256
+#define JOINED 512 /* jobs that come next, looked through for others of the kind */
 #define SYMBOLS_BYTES ((size_t)64 << 20) /* of a batch's text */
 #define HASH_BYTES 16
 
@@ -39,7 +40,8 @@ static bool next_batch(struct restacking *r, struct db_rows *out, struct err *er
     struct db_arg of = db_uuid(ref);
 
     if (r->next == Q_STACK_PENDING)
-        return db_all(run->db, r->next, DB_ARGS(app, db_i64(BATCH)), &stack_map, run->work, out,
+        return db_exec(run->db, Q_STACK_JOBS_JOIN, DB_ARGS(app, db_i64(JOINED)), err) &&
+               db_all(run->db, r->next, DB_ARGS(app, db_i64(BATCH)), &stack_map, run->work, out,
                       err);
     if (r->next == Q_STACK_OF_BUILD)
         of = db_i64((int64_t)ref[12] << 24 | ref[13] << 16 | ref[14] << 8 | ref[15]);
