@@ -141,6 +141,7 @@ stage_tools() {
 stage_clients() {
     [ -x build/dev/server/framewatchd ] || build dev || return
     counted 'clients of the server' tests/e2e/clients.sh build/dev
+    counted 'quick start beside a taken port' tests/e2e/quickstart.sh build/dev
     counted 'late symbols' tests/e2e/symbols.sh build/dev
     counted 'symbols beside llvm-symbolizer' tests/symbols/differential.sh build/dev/server/framewatch 20000 build/symbols
     counted 'the right alert' tests/e2e/alerts.sh build/dev
