@@ -176,6 +176,10 @@ static void print_jank_counts(const struct term *t, const json_t *s)
             (long long)number(s, "janks_minor"), (long long)number(s, "janks_normal"),
             (long long)number(s, "janks_severe"), ms(s, "jank_us") / 1000);
     fact(t, "");
+    if (json_is_true(json_object_get(s, "from_summary"))) {
+        fputs("PerfDog janks and missed frames: not told by a summary\n", t->out);
+        return;
+    }
     fprintf(t->out, "PerfDog jank %lld, big %lld · frames of 2 target intervals or more %lld",
             (long long)number(s, "perfdog_janks"), (long long)number(s, "perfdog_big_janks"),
             (long long)number(s, "missed_frames"));
