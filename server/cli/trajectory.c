@@ -188,6 +188,14 @@ static void print_jank_counts(const struct term *t, const json_t *s)
     fputc('\n', t->out);
 }
 
+/* The platforms tell different quantities. */
+static const char *memory_kind(const char *platform)
+{
+    if (!strcmp(platform, "ios"))
+        return "footprint";
+    return !strcmp(platform, "linux") ? "RSS" : "PSS";
+}
+
 static void print_hardware(const struct term *t, const json_t *s)
 {
     int64_t memory = number(s, "peak_memory_kb"), heat = number(s, "peak_battery_millicelsius");
@@ -196,7 +204,8 @@ static void print_hardware(const struct term *t, const json_t *s)
         return;
     fact(t, "hardware");
     if (memory)
-        fprintf(t->out, "peak memory %lld MB · ", (long long)(memory / 1024));
+        fprintf(t->out, "peak memory %lld MB (%s) · ", (long long)(memory / 1024),
+                memory_kind(string(s, "platform")));
     if (heat)
         fprintf(t->out, "battery up to %.1f °C · ", (double)heat / 1000);
     fprintf(t->out, "throttled %.1f s\n", ms(s, "throttled_us") / 1000);

@@ -43,6 +43,14 @@ for (const n of [1, 7, 8, 9, 64, 65, 513, 5000]) {
         if (lowerBound(sorted, value) !== (at < 0 ? n : at)) problems.push(`bound    ${n} values, ${value}`);
     }
 }
+
+await build({ entryPoints: ['src/lib/memory.ts'], outfile: 'memory.mjs', format: 'esm', logLevel: 'error' });
+const { memoryKinds, memoryOf } = await import(pathToFileURL('memory.mjs').href);
+const phones = ['ios', 'android', 'linux', 'ios'].map((platform, i) => ({ platform, peak_memory_kb: i < 3 ? 1000 + i : null }));
+const columns = memoryKinds(phones).map((kind) => `${kind}: ${phones.map((p) => memoryOf(p, kind)).join()}`);
+if (columns.join('; ') !== 'pss: ,1001,,; footprint: 1000,,,; rss: ,,1002,') problems.push(`memory   ${columns.join('; ')}`);
+if (String(memoryKinds([phones[3]])) !== 'pss') problems.push('memory   no column where none is told');
+
 if (process.argv.includes('--list')) console.log(JSON.stringify([...used.keys()].filter((text) => texts[text] === undefined)));
 else for (const p of problems) console.error(p);
 console.log(`${used.size} texts, ${problems.length} problems`);
