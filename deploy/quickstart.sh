@@ -75,6 +75,10 @@ bin=$root/build/release
 
 step "PostgreSQL (private, var/pg)"
 private_begin "$root/var" || exit 1
+# Before anything that runs or stands there is touched: whose the port is.
+running=$(private_server_pid || true)
+[ -n "$running" ] && [ "$(cat "$private_dir/port" 2>/dev/null)" = "$port" ] || ! private_port_taken "$port" ||
+    fail "port $port is taken by another program; choose one with --port"
 started_pg=false started_server=false
 cleanup() { # what this run started goes when it fails, and after --once
     local rc=$?
@@ -100,22 +104,20 @@ for role in ingest read admin; do
     "${tool[@]}" key create --app demo_game --role "$role" --label quickstart |
         "${private_as[@]}" sh -c 'umask 077 && cat >"$1.new" && mv "$1.new" "$1"' sh "$private_dir/keys/$role"
 done
-printf 'url = http://127.0.0.1:%s\nkey_file = %s\n' "$port" "$private_dir/keys/read" |
-    "${private_as[@]}" tee "$private_dir/keys/client.conf" >/dev/null
 
 step "framewatchd on http://127.0.0.1:$port"
-running=$(private_server_pid || true)
 if [ -n "$running" ] && { [ "$(cat "$private_dir/port" 2>/dev/null)" != "$port" ] ||
     [ "$bin/server/framewatchd" -nt "$private_dir/framewatchd.pid" ]; }; then
     private_server_stop # another port, or a newer build
     running=
 fi
 if [ -z "$running" ]; then
-    ! private_port_taken "$port" || fail "port $port is taken by another program; choose one with --port"
     started_server=true
     private_server_start "$bin/server/framewatchd" "$port" || exit 1
     echo "$port" >"$private_dir/port"
 fi
+printf 'url = http://127.0.0.1:%s\nkey_file = %s\n' "$port" "$private_dir/keys/read" |
+    "${private_as[@]}" tee "$private_dir/keys/client.conf" >/dev/null
 
 step "demo game, $seconds s"
 game_log=$private_dir/log/demo_game.log

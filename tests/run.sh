@@ -2,8 +2,9 @@
 # Installs what the tests need, builds, runs every test and ends with one line
 #   N passed, N failed, N skipped
 # Exit status 0 only if nothing failed. Root or sudo on Debian 12; needs no service and no terminal.
-#   tests/run.sh                 everything
+#   tests/run.sh                 everything but the stage containers, which is counted as skipped
 #   tests/run.sh STAGE…          only these: dev crash headers tools clients web alloc valgrind asan tsan clang
+#                                containers (podman; makes images, takes long)
 # Logs: build/test-logs/STAGE.log. FW_CRASH_ROUNDS sets the rounds of the crash test (50).
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +12,8 @@ root=$PWD
 . deploy/private.sh
 logs=$root/build/test-logs
 stages=(dev crash headers tools clients web alloc valgrind asan tsan clang)
-[ $# -eq 0 ] || stages=("$@")
+by_default=true
+[ $# -eq 0 ] || { stages=("$@"); by_default=false; }
 jobs=$(nproc)
 passed=0 failed=0 skipped=0
 began=$SECONDS
@@ -27,6 +29,12 @@ add() { # PASSED FAILED SKIPPED
 report() { # LABEL SECONDS PASSED FAILED SKIPPED
     printf '%-28s %4d s   %d passed, %d failed, %d skipped\n' "$1" "$2" "$3" "$4" "$5"
     add "$3" "$4" "$5"
+}
+
+# What is not run, and why.
+skip() { # LABEL N REASON
+    report "$1" 0 0 0 "$2"
+    echo "    $3"
 }
 
 # One command, one test.
@@ -141,6 +149,7 @@ stage_tools() {
 stage_clients() {
     [ -x build/dev/server/framewatchd ] || build dev || return
     counted 'clients of the server' tests/e2e/clients.sh build/dev
+    counted 'quick start beside a taken port' tests/e2e/quickstart.sh build/dev
     counted 'late symbols' tests/e2e/symbols.sh build/dev
     counted 'symbols beside llvm-symbolizer' tests/symbols/differential.sh build/dev/server/framewatch 20000 build/symbols
     counted 'the right alert' tests/e2e/alerts.sh build/dev
@@ -217,6 +226,29 @@ stage_clang() {
     build clang && FW_ROUNDS=200 suite clang 'unit'
 }
 
+# docker-compose.yml, and the README's first command in a bare Debian, for real. fresh.sh alone runs all
+# tests in there too.
+container_scripts=(compose.sh fresh.sh)
+stage_containers() {
+    local why
+    if ! why=$(containers_run); then
+        skip 'containers' ${#container_scripts[@]} "${why:-podman cannot run here}"
+        return
+    fi
+    counted 'containers: docker-compose.yml' tests/e2e/compose.sh
+    one 'containers: quick start in a bare Debian' tests/e2e/fresh.sh quickstart
+}
+containers_run() { # prints what stands in the way
+    local settings
+    [ "$(id -u)" = 0 ] || { echo "it needs root"; return 1; }
+    settings=$(tests/e2e/containers.sh 2>"$logs/containers.log") || { tail -n 1 "$logs/containers.log"; return 1; }
+    (eval "$settings" && timeout 120 podman run --rm --network=host \
+        docker.io/library/debian:bookworm-slim true) >>"$logs/containers.log" 2>&1 </dev/null || {
+        echo "podman runs no container here: $(tail -n 1 "$logs/containers.log")"
+        return 1
+    }
+}
+
 deploy/packages.sh build run test || exit 1
 for stage in "${stages[@]}"; do
     declare -F "stage_$stage" >/dev/null || { echo "no such stage: $stage" >&2; exit 2; }
@@ -225,10 +257,12 @@ for stage in "${stages[@]}"; do
     "stage_$stage"
 done
 crash_end
+! $by_default || skip 'containers' ${#container_scripts[@]} 'only when asked for: tests/run.sh containers'
 
 if [ -s "$logs/failures" ]; then
     printf '\n==== output of what failed (whole logs: build/test-logs)\n'
     tail -n 400 "$logs/failures"
 fi
 printf '\nin %d s\n%d passed, %d failed, %d skipped\n' $((SECONDS - began)) "$passed" "$failed" "$skipped"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+# A stage asked for by name may be skipped as a whole.
+[ "$failed" -eq 0 ] && { [ "$passed" -gt 0 ] || { ! $by_default && [ "$skipped" -gt 0 ]; }; }

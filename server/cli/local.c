@@ -109,7 +109,13 @@ static void set_bool(json_t *o, const char *name, bool v)
     json_object_set_new(o, name, json_boolean(v));
 }
 
-static void set_slice(json_t *o, const struct slice *x)
+static json_t *told_i64(bool told, int64_t v)
+{
+    return told ? json_integer(v) : json_null();
+}
+
+/* told: by frames; a summary does not tell the figures at the end, they are null. */
+static void set_slice(json_t *o, const struct slice *x, bool told)
 {
     const struct {
         const char *name;
@@ -127,9 +133,9 @@ static void set_slice(json_t *o, const struct slice *x)
     set_i64(o, "janks_normal", x->janks[JANK_NORMAL]);
     set_i64(o, "janks_severe", x->janks[JANK_SEVERE]);
     set_i64(o, "jank_us", x->jank_us);
-    set_i64(o, "perfdog_janks", x->perfdog_janks);
-    set_i64(o, "perfdog_big_janks", x->perfdog_big_janks);
-    set_i64(o, "missed_frames", x->missed_frames);
+    json_object_set_new(o, "perfdog_janks", told_i64(told, x->perfdog_janks));
+    json_object_set_new(o, "perfdog_big_janks", told_i64(told, x->perfdog_big_janks));
+    json_object_set_new(o, "missed_frames", told_i64(told, x->missed_frames));
 }
 
 /* In the order of enum environment_flag. */
@@ -185,7 +191,7 @@ static json_t *scene_slices(const struct session_result *r)
     for (size_t i = 0; i < r->n_slices; i++) {
         json_t *slice = json_object();
 
-        set_slice(slice, &r->slices[i]);
+        set_slice(slice, &r->slices[i], !r->from_summary);
         json_array_append_new(list, slice);
     }
     return list;
@@ -250,13 +256,14 @@ static json_t *summary_of(const struct session *s, const struct session_result *
     json_t *o = json_object();
 
     if (r->n_slices)
-        set_slice(o, &r->slices[0]);
+        set_slice(o, &r->slices[0], !r->from_summary);
     set_header(o, &s->header);
     set_text(o, "state", "files");
     set_i64(o, "parts", (int64_t)s->n_parts);
     set_bool(o, "ended", s->ended);
     set_i64(o, "duration_us", (int64_t)s->end_us);
-    set_bool(o, "slow_session", r->slow_session);
+    json_object_set_new(o, "slow_session",
+                        r->from_summary ? json_null() : json_boolean(r->slow_session));
     set_bool(o, "excluded", r->excluded);
     set_bool(o, "from_summary", r->from_summary);
     set_i64(o, "peak_memory_kb", r->peak_memory_kb);

@@ -176,12 +176,24 @@ static void print_jank_counts(const struct term *t, const json_t *s)
             (long long)number(s, "janks_minor"), (long long)number(s, "janks_normal"),
             (long long)number(s, "janks_severe"), ms(s, "jank_us") / 1000);
     fact(t, "");
+    if (json_is_true(json_object_get(s, "from_summary"))) {
+        fputs("PerfDog janks and missed frames: not told by a summary\n", t->out);
+        return;
+    }
     fprintf(t->out, "PerfDog jank %lld, big %lld · frames of 2 target intervals or more %lld",
             (long long)number(s, "perfdog_janks"), (long long)number(s, "perfdog_big_janks"),
             (long long)number(s, "missed_frames"));
     if (json_is_true(json_object_get(s, "slow_session")))
         term_put(t, STYLE_YELLOW, " · slow session");
     fputc('\n', t->out);
+}
+
+/* The platforms tell different quantities. */
+static const char *memory_kind(const char *platform)
+{
+    if (!strcmp(platform, "ios"))
+        return "footprint";
+    return !strcmp(platform, "linux") ? "RSS" : "PSS";
 }
 
 static void print_hardware(const struct term *t, const json_t *s)
@@ -192,7 +204,8 @@ static void print_hardware(const struct term *t, const json_t *s)
         return;
     fact(t, "hardware");
     if (memory)
-        fprintf(t->out, "peak memory %lld MB · ", (long long)(memory / 1024));
+        fprintf(t->out, "peak memory %lld MB (%s) · ", (long long)(memory / 1024),
+                memory_kind(string(s, "platform")));
     if (heat)
         fprintf(t->out, "battery up to %.1f °C · ", (double)heat / 1000);
     fprintf(t->out, "throttled %.1f s\n", ms(s, "throttled_us") / 1000);

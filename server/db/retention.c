@@ -83,6 +83,8 @@ static bool drop_all(struct db *db, const struct retention *keep, struct arena *
            batches(db, Q_RETENTION_EXAMPLES, days, n, &other, err) &&
            batches(db, Q_RETENTION_WINDOWS, days, n, &other, err) &&
            batches(db, Q_RETENTION_DEAD_JOBS, days, n, &other, err) &&
+           batches(db, Q_RETENTION_ERASED_UPLOADS_CLOSE, days, n, &other, err) &&
+           batches(db, Q_RETENTION_ERASED_UPLOADS, days, n, &out->uploads_deleted, err) &&
            batches(db, Q_RETENTION_ERASED, days, n, &out->sessions_deleted, err) &&
            batches(db, Q_RETENTION_ERASURES, days, n, &other, err);
 }

@@ -87,6 +87,14 @@ same('lane of cores', drawn('frequency'), {
 });
 same('digits', [0.01, 0.25, 0.5, 1, 2.5, 100].map(decimals), [2, 2, 1, 0, 1, 0]);
 same('words', [0, '1', '1,000'].map((n) => t('{n} {n|model|models} untiered', { n })), ['0 models untiered', '1 model untiered', '1,000 models untiered']);
+
+await build({ entryPoints: ['src/lib/memory.ts'], outfile: 'memory.mjs', format: 'esm', logLevel: 'error' });
+const { memoryKinds, memoryOf } = await import(pathToFileURL('memory.mjs').href);
+const phones = ['ios', 'android', 'linux', 'ios'].map((platform, i) => ({ platform, peak_memory_kb: i < 3 ? 1000 + i : null }));
+const columns = memoryKinds(phones).map((kind) => `${kind}: ${phones.map((p) => memoryOf(p, kind)).join()}`);
+if (columns.join('; ') !== 'pss: ,1001,,; footprint: 1000,,,; rss: ,,1002,') problems.push(`memory   ${columns.join('; ')}`);
+if (String(memoryKinds([phones[3]])) !== 'pss') problems.push('memory   no column where none is told');
+
 if (process.argv.includes('--list')) console.log(JSON.stringify([...used.keys()].filter((text) => texts[text] === undefined)));
 else for (const p of problems) console.error(p);
 console.log(`${used.size} texts, ${problems.length} problems`);

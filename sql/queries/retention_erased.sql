@@ -16,10 +16,7 @@ chunks AS (
     DELETE FROM upload_chunk c USING parts p
     WHERE c.shard = p.upload_shard AND c.upload_id = p.upload_id AND c.day = p.upload_day),
 uploads AS (
-    UPDATE upload u
-    SET state = 'deleted', at = 0, length = NULL, completed_at = NULL, install_hash = NULL,
-        metadata = ''
-    FROM parts p
+    DELETE FROM upload u USING parts p
     WHERE u.shard = p.upload_shard AND u.upload_id = p.upload_id),
 janks AS (
     DELETE FROM jank_event j USING gone g

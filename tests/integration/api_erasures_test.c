@@ -4,6 +4,7 @@
 #include "support/session_builder.h"
 
 #include "base/digest.h"
+#include "server/http/tus_headers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,9 +78,116 @@ static void the_sessions_of_that_install_go_with_all_they_have(void **state)
     api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s", other);
     api_get(api, 1, ROLE_READ, 200, "/v1/sessions/%s", elsewhere);
     assert_int_equal(rows_of_sessions(api), others);
-    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM upload WHERE install_hash IS NULL "
-                                           "AND metadata = '' AND state = 'deleted'"),
-                     3);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM upload"), 2);
+}
+
+/* What one upload of three bytes says of itself; its answer's status. */
+struct piece {
+    const char *file, *install, *kind, *concat; /* kind NULL: session; concat NULL: none */
+    int length;                                 /* of the whole; the body has three bytes */
+};
+
+static void send_piece(struct api *api, unsigned app, struct piece p)
+{
+    char file[128], install[128], encoded[48], kind[64] = "", metadata[512], length[48];
+    char concat[320];
+
+    base64_encode(p.file, strlen(p.file), file);
+    base64_encode(p.install, strlen(p.install), install);
+    if (p.kind) {
+        base64_encode(p.kind, strlen(p.kind), encoded);
+        snprintf(kind, sizeof kind, ",kind %s", encoded);
+    }
+    snprintf(metadata, sizeof metadata, "Upload-Metadata: fileid %s%s%s%s", file,
+             *p.install ? ",install " : "", install, kind);
+    snprintf(length, sizeof length, "Upload-Length: %d", p.length);
+    snprintf(concat, sizeof concat, "Upload-Concat: %s", p.concat ? p.concat : "");
+    bool whole = p.concat && strncmp(p.concat, "final", 5) == 0;
+    api_send(api, (struct api_call){
+                      .method = "POST",
+                      .path = "/v1/uploads",
+                      .key = api->key[app][p.kind ? ROLE_ADMIN : ROLE_INGEST],
+                      .body = whole ? NULL : "abc",
+                      .content_type = whole ? NULL : "application/offset+octet-stream",
+                      .headers = {"Tus-Resumable: 1.0.0", metadata, p.concat ? concat : length,
+                                  p.concat && !whole ? length : NULL}});
+    if (api->answer.status != 201)
+        fail_msg("%s: status %d: %.*s", p.file, api->answer.status, (int)api->answer.len,
+                 (const char *)api->answer.body);
+}
+
+/* Where the upload just made is. */
+static void place(const struct api *api, char path[64])
+{
+    const char *at = strstr(api->answer.location, "/v1/uploads/");
+
+    assert_non_null(at);
+    snprintf(path, 64, "%.63s", at);
+}
+
+static int64_t uploads_with_bytes(struct api *api)
+{
+    return pg_i64(api->conninfo,
+                  "SELECT (SELECT count(*) FROM upload) + (SELECT count(*) FROM upload_chunk)");
+}
+
+static void uploads_that_no_session_was_made_of_go_too(void **state)
+{
+    struct api *api = *state;
+    char path[64], given_up[64];
+
+    send_piece(api, 0, (struct piece){"others", "other install", NULL, NULL, 3});
+    send_piece(api, 1, (struct piece){"elsewhere", "mine", NULL, NULL, 3});
+    send_piece(api, 0, (struct piece){"library", "mine", "symbols", NULL, 1000});
+    int64_t others = uploads_with_bytes(api);
+
+    send_piece(api, 0, (struct piece){"half sent", "mine", NULL, NULL, 1000});
+    place(api, path);
+    send_piece(api, 0, (struct piece){"undecodable", "mine", NULL, NULL, 3});
+    send_piece(api, 0, (struct piece){"given up", "mine", NULL, NULL, 1000});
+    place(api, given_up);
+    api_send(api, (struct api_call){.method = "DELETE",
+                                    .path = given_up,
+                                    .key = api->key[0][ROLE_INGEST],
+                                    .headers = {"Tus-Resumable: 1.0.0"}});
+    api_work(api);
+    ask(api, 0, "mine");
+    maintain(api);
+    assert_int_equal(uploads_with_bytes(api), others);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT count(*) FROM upload WHERE kind = 'symbols'"),
+                     1);
+
+    /* the rest of it has nowhere to go, and from its beginning it goes again */
+    api_send(api, (struct api_call){.method = "PATCH",
+                                    .path = path,
+                                    .key = api->key[0][ROLE_INGEST],
+                                    .body = "def",
+                                    .content_type = "application/offset+octet-stream",
+                                    .headers = {"Tus-Resumable: 1.0.0", "Upload-Offset: 3"}});
+    assert_int_equal(api->answer.status, 404);
+    send_piece(api, 0, (struct piece){"half sent", "mine", NULL, NULL, 1000});
+    maintain(api);
+    assert_int_equal(uploads_with_bytes(api), others);
+}
+
+static void what_an_upload_was_joined_of_goes_with_it(void **state)
+{
+    struct api *api = *state;
+    char concat[256], path[64];
+    size_t n;
+
+    send_piece(api, 0, (struct piece){"first", "", NULL, "partial", 3});
+    place(api, path);
+    n = (size_t)snprintf(concat, sizeof concat, "final;%s", path);
+    send_piece(api, 0, (struct piece){"second", "", NULL, "partial", 3});
+    place(api, path);
+    snprintf(concat + n, sizeof concat - n, " %s", path);
+    send_piece(api, 0, (struct piece){"whole", "mine", NULL, concat, 0});
+    assert_int_equal(uploads_with_bytes(api), 7);
+    api_work(api);
+    ask(api, 0, "mine");
+    maintain(api);
+    assert_int_equal(uploads_with_bytes(api), 0);
 }
 
 static void what_arrives_late_goes_too_and_the_request_ends_in_time(void **state)
@@ -137,6 +245,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_sessions_of_that_install_go_with_all_they_have),
+        TEST(uploads_that_no_session_was_made_of_go_too),
+        TEST(what_an_upload_was_joined_of_goes_with_it),
         TEST(what_arrives_late_goes_too_and_the_request_ends_in_time),
         TEST(an_install_is_a_text_of_1_to_256_bytes),
         TEST(an_accepted_wish_is_kept_whatever_was_refused_before),

@@ -1,5 +1,6 @@
 #include "support/api.h"
 
+#include "base/digest.h"
 #include "profile/part.h"
 
 #include <math.h>
@@ -265,6 +266,52 @@ static void summaries_do_not_dilute_what_they_do_not_tell(void **state)
     near(rates, "slow_sessions_percent", 100, 0.1);
 }
 
+static void assert_told(const json_t *s, bool told)
+{
+    static const char *const names[] = {"perfdog_janks", "perfdog_big_janks", "missed_frames",
+                                        "slow_session"};
+    static const char *const in_slice[] = {"perfdog_janks",      "perfdog_big_janks",
+                                           "perfdog_stutter_us", "missed_frames",
+                                           "slow_frames",        "slow_frame_base"};
+    const json_t *slice;
+    size_t i;
+
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        assert_int_equal(json_is_null(json_object_get(s, names[k])), !told);
+    assert_true(api_i64(s, "frames") > 0);
+    json_array_foreach(json_object_get(json_object_get(s, "detail"), "slices"), i,
+                       slice) for (size_t k = 0; k < sizeof in_slice / sizeof *in_slice; k++)
+        assert_int_equal(json_is_null(json_object_get(slice, in_slice[k])), !told);
+}
+
+static void what_a_summary_does_not_tell_is_null(void **state)
+{
+    struct api *api = *state;
+    struct sketch times = {.count = {[139] = 3000}};
+    struct part_summary summary = {
+        .foreground_ms = 60000, .frames = 3000, .frame_sum_us = 60000000, .sketch = &times};
+    char id[33];
+
+    for (unsigned told = 0; told < 2; told++) {
+        struct session_builder *b = sb_new(1 + told);
+
+        sb_part(b, 0, 0);
+        if (told)
+            sb_steady(b, 0, 2000, 16670);
+        else
+            sb_summary(b, &summary);
+        sb_end(b, 60000000, END_STOPPED);
+        api_upload(api, 0, b, "phone");
+        to_hex(b->session_id, sizeof b->session_id, id);
+        sb_free(b);
+        assert_told(api_get(api, 0, ROLE_READ, 200, "/v1/sessions/%s", id), told);
+
+        const json_t *list = api_get(api, 0, ROLE_READ, 200, "/v1/sessions?limit=1");
+
+        assert_told(json_array_get(json_object_get(list, "items"), 0), told);
+    }
+}
+
 static void names_the_argument_of_a_slice_that_is_wrong(void **state)
 {
     static const char *const bad[][2] = {
@@ -361,6 +408,7 @@ int main(void)
         TEST(looks_up_a_slice_by_its_whole_key),
         TEST(computes_rates_over_foreground_time),
         TEST(summaries_do_not_dilute_what_they_do_not_tell),
+        TEST(what_a_summary_does_not_tell_is_null),
         TEST(names_the_argument_of_a_slice_that_is_wrong),
         TEST(gives_metrics_that_promtool_takes),
         TEST(asks_the_database_for_gauges_only_now_and_then),

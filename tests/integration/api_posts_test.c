@@ -1,4 +1,5 @@
 #include "support/api.h"
+#include "support/scrub_vectors.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,6 +65,63 @@ static void shows_posted_feedback_in_its_session(void **state)
     assert_true(json_is_null(json_object_get(f, "t_us")));
     s = api_get(api, 0, ROLE_READ, 200, "/v1/sessions?has_feedback=true");
     assert_int_equal(json_array_size(json_object_get(s, "items")), 1);
+}
+
+/* What was posted last, as it is kept. */
+static void assert_kept(struct api *api, const char *column, const char *table, const char *text)
+{
+    char sql[512];
+
+    /* the texts have no quote */
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s = '%s'", table, column, text);
+    if (pg_i64(api->conninfo, sql) != 1)
+        fail_msg("not kept as %s of %s: %s", column, table, text);
+    snprintf(sql, sizeof sql, "DELETE FROM %s", table);
+    pg_sql(api->conninfo, sql);
+}
+
+static void assert_scrubs(struct api *api, const struct scrub_vector *v, size_t n)
+{
+    char body[512];
+
+    for (size_t i = 0; i < n; i++) {
+        snprintf(body, sizeof body, "{\"reason\":\"%s\"}", v[i].in);
+        api_post(api, 0, ROLE_INGEST, 201, CRASHES, body);
+        assert_kept(api, "reason", "crash", v[i].out);
+        snprintf(body, sizeof body, "{\"category\":\"c\",\"text\":\"%s\"}", v[i].in);
+        api_post(api, 0, ROLE_INGEST, 201, FEEDBACK, body);
+        assert_kept(api, "body", "feedback", v[i].out);
+    }
+}
+#define ASSERT_SCRUBS(api, list) assert_scrubs(api, list, sizeof(list) / sizeof *(list))
+
+static void texts_of_games_are_scrubbed_by_the_device_s_rules(void **state)
+{
+    struct api *api = *state;
+
+    ASSERT_SCRUBS(api, scrub_mails);
+    ASSERT_SCRUBS(api, scrub_numbers);
+    ASSERT_SCRUBS(api, scrub_urls);
+    api_post(api, 0, ROLE_INGEST, 201, FEEDBACK, "{\"category\":\"13800138000\",\"text\":\"t\"}");
+    assert_kept(api, "category", "feedback", "[number]");
+    api_post(api, 0, ROLE_ADMIN, 201, CRASHES, "{\"reason\":\"ticket 12345678\"}");
+    assert_kept(api, "reason", "crash", "ticket 12345678");
+}
+
+/* What stands for a short thing may be longer than it. */
+static void scrubbed_texts_keep_the_limit_and_whole_characters(void **state)
+{
+    struct api *api = *state;
+    char body[320] = "{\"reason\":\"a@b.";
+    size_t n = strlen(body), begin = strlen("{\"reason\":\"");
+
+    while (n - begin < 256 - 1)
+        n += (size_t)snprintf(body + n, sizeof body - n, "%s", n - begin == 4 ? " " : "é");
+    snprintf(body + n, sizeof body - n, "\"}");
+    api_post(api, 0, ROLE_INGEST, 201, CRASHES, body);
+    assert_int_equal(pg_i64(api->conninfo, "SELECT octet_length(reason) FROM crash"), 255);
+    assert_int_equal(
+        pg_i64(api->conninfo, "SELECT count(*) FROM crash WHERE reason ~ '^\\[mail\\] é+$'"), 1);
 }
 
 static void keeps_what_was_posted_before_the_session_arrived(void **state)
@@ -237,6 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(shows_a_posted_crash_in_its_session),
         TEST(shows_posted_feedback_in_its_session),
+        TEST(texts_of_games_are_scrubbed_by_the_device_s_rules),
+        TEST(scrubbed_texts_keep_the_limit_and_whole_characters),
         TEST(keeps_what_was_posted_before_the_session_arrived),
         TEST(stays_when_a_later_part_is_analysed),
         TEST(posting_the_same_again_changes_nothing),

@@ -2,6 +2,7 @@
 #include "src/clock.h"
 #include "src/control/context.h"
 #include "src/scrub.h"
+#include "support/scrub_vectors.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,47 +19,33 @@
 
 #define MS 1000000ull
 
-static void assert_scrubs(const char *in, const char *out)
+static void assert_scrubs(const struct scrub_vector *v, size_t n)
 {
     char text[256];
 
-    fw_scrub(in, text, sizeof text);
-    assert_string_equal(text, out);
+    for (size_t i = 0; i < n; i++) {
+        fw_scrub(v[i].in, text, sizeof text);
+        assert_string_equal(text, v[i].out);
+    }
 }
+#define ASSERT_SCRUBS(list) assert_scrubs(list, sizeof(list) / sizeof *(list))
 
 static void mail_addresses_go(void **state)
 {
     (void)state;
-    assert_scrubs("mail me: jane.doe+x@mail.example.org!", "mail me: [mail]!");
-    assert_scrubs("jane@example.org", "[mail]");
-    assert_scrubs("12345@qq.example", "[mail]");
-    assert_scrubs("我的邮箱abc@qq.example谢谢", "我的邮箱[mail]谢谢");
-    assert_scrubs("abc＠qq.example", "[mail]");
-    assert_scrubs("meet @ noon, a@b, @team", "meet @ noon, a@b, @team");
+    ASSERT_SCRUBS(scrub_mails);
 }
 
 static void numbers_of_seven_digits_and_more_go(void **state)
 {
     (void)state;
-    assert_scrubs("call +49 (170) 123-4567 now", "call +[number] now");
-    assert_scrubs("13800138000", "[number]");
-    assert_scrubs("138 0013 8000.", "[number].");
-    assert_scrubs("電話１３８００１３８０００", "電話[number]");
-    assert_scrubs("id_1234567x", "id_[number]x");
-    assert_scrubs("10.20.30.100", "[number]");
-    assert_scrubs("fell from 120 to 30 fps in 2.14.0", "fell from 120 to 30 fps in 2.14.0");
-    assert_scrubs("room 123456", "room 123456");
-    assert_scrubs("123456   7", "123456   7"); /* three blanks: two numbers */
+    ASSERT_SCRUBS(scrub_numbers);
 }
 
 static void queries_of_urls_go(void **state)
 {
     (void)state;
-    assert_scrubs("see https://x.example/a/b?token=abc&u=1 please",
-                  "see https://x.example/a/b?[query] please");
-    assert_scrubs("http://x.example/#access", "http://x.example/?[query]");
-    assert_scrubs("why? #1", "why? #1");
-    assert_scrubs("http://u@x.example/a", "http://[mail]/a");
+    ASSERT_SCRUBS(scrub_urls);
 }
 
 static void texts_of_any_length_are_cut_and_end(void **state)

@@ -155,6 +155,19 @@ static void says_what_is_missing_by_leaving_it_out(void **state)
     free(text);
 }
 
+static void a_summary_is_said_not_to_tell_the_rest(void **state)
+{
+    struct inputs *in = *state;
+    char *text;
+
+    json_object_set_new(in->summary, "from_summary", json_true());
+    json_object_set_new(in->summary, "perfdog_janks", json_null());
+    text = draw(in, 80, false, 48);
+    assert_non_null(strstr(text, "not told by a summary"));
+    assert_null(strstr(text, "PerfDog jank 0"));
+    free(text);
+}
+
 static void matches_its_golden_text(void **state)
 {
     char *text = draw(*state, 80, false, 48);
@@ -194,6 +207,7 @@ int main(void)
         TEST(hostile_text_is_shown_harmless),
         TEST(buckets_and_single_frames_draw_the_same_peaks),
         TEST(says_what_is_missing_by_leaving_it_out),
+        TEST(a_summary_is_said_not_to_tell_the_rest),
         TEST(matches_its_golden_text),
     };
 

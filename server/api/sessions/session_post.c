@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "server/jobs/sessions/session_load.h"
+#include "src/scrub.h" /* the SDK's */
 
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #define MAX_DEBUG_ID 32 /* bytes */
 #define MAX_CATEGORY 32
 #define MAX_FEEDBACK 2000
+#define SCRUB_GROWTH 8 /* "?" of a URL becomes "?[query]" */
 
 static const struct range time_us = {0, (int64_t)MAX_SESSION_US, 0};
 
@@ -108,6 +110,28 @@ static bool keep(struct req *r, const struct event *e, struct err *err)
         json_pack("{s:s, s:s, s:b}", "id", id, "session", session, "created", created), err);
 }
 
+/* Free text as it is kept: what a game sends, with the key that games carry, is scrubbed as on the
+ * device; who has the admin's key knows what it writes. At most `max` bytes, whole characters. */
+static bool scrubbed(struct req *r, size_t max, const char **text, struct err *err)
+{
+    size_t size = strlen(*text) * SCRUB_GROWTH + 1;
+    char *out;
+
+    if (r->who.role != ROLE_INGEST)
+        return true;
+    out = arena_alloc(r->mem, size);
+    if (!out)
+        return err_full(err, "a request");
+    fw_scrub(*text, out, size);
+    if (strlen(out) > max) {
+        while (max && ((unsigned char)out[max] & 0xc0) == 0x80)
+            max--;
+        out[max] = 0;
+    }
+    *text = out;
+    return true;
+}
+
 /* {"text"} of a managed frame, or {"module", "debug_id", "offset"} of a native one: as the stacks
  * of answers have them. */
 static bool check_frame(const json_t *frame, struct err *err)
@@ -164,7 +188,8 @@ bool crash_post(struct req *r, struct err *err)
     if (!body_i64(r->json, "t_us", time_us, &value[0], err) ||
         !body_i64(r->json, "signal", (struct range){0, 255, 0}, &value[1], err) ||
         !json_get_prose(r->json, "reason", MAX_REASON, NULL, &reason, err) ||
-        (stack && !check_stack(stack, err)) || !body_id(r, e.kind, r->json, e.id, err))
+        !scrubbed(r, MAX_REASON, &reason, err) || (stack && !check_stack(stack, err)) ||
+        !body_id(r, e.kind, r->json, e.id, err))
         return false;
     value[2] = db_text(reason);
     value[3] = db_text(stack ? body_canonical(r, stack) : "[]");
@@ -185,6 +210,7 @@ bool feedback_post(struct req *r, struct err *err)
         !json_only(r->json, names, err) || !body_i64(r->json, "t_us", time_us, &value[0], err) ||
         !json_get_text(r->json, "category", MAX_CATEGORY, "", &category, err) ||
         !json_get_prose(r->json, "text", MAX_FEEDBACK, NULL, &text, err) ||
+        !scrubbed(r, MAX_CATEGORY, &category, err) || !scrubbed(r, MAX_FEEDBACK, &text, err) ||
         !body_id(r, e.kind, r->json, e.id, err))
         return false;
     value[1] = db_text(category);

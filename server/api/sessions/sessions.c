@@ -212,12 +212,26 @@ static bool fetch(struct req *r, const struct filter *f, const struct list_page 
     return ok;
 }
 
+/* What a summary packet does not tell is null: the session's and each of its scenes'. */
+static void untell(json_t *object)
+{
+    static const char *const names[] = {"perfdog_janks",  "perfdog_big_janks", "perfdog_stutter_us",
+                                        "missed_frames",  "slow_session",      "slow_frames",
+                                        "slow_frame_base"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (json_object_get(object, names[i]))
+            json_object_set_new(object, names[i], json_null());
+}
+
 static json_t *list_item(const struct list_row *row, int64_t tiers)
 {
     json_t *item = row_to_json(&list_shown, row);
 
     tier_name_put(item, tiers);
     json_object_set_new(item, "environment", environment_names(row->environment));
+    if (row->from_summary)
+        untell(item);
     return item;
 }
 
@@ -260,6 +274,15 @@ static json_t *links(const char *id)
     return tree;
 }
 
+static void untell_all(json_t *tree)
+{
+    json_t *slices = json_object_get(json_object_get(tree, "detail"), "slices"), *slice;
+    size_t i;
+
+    untell(tree);
+    json_array_foreach(slices, i, slice) untell(slice);
+}
+
 static json_t *summary_json(const struct summary_row *row, int64_t tiers)
 {
     json_t *tree = row_to_json(&summary_map, row);
@@ -270,6 +293,8 @@ static json_t *summary_json(const struct summary_row *row, int64_t tiers)
     json_object_set_new(tree, "links", links(id));
     tier_name_put(tree, tiers);
     tier_name_put(json_object_get(tree, "device"), tiers);
+    if (row->from_summary)
+        untell_all(tree);
     return tree;
 }
 

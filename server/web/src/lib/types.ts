@@ -28,10 +28,10 @@ export interface SessionRow {
     janks_normal: number;
     janks_severe: number;
     jank_us: number;
-    perfdog_janks: number;
-    perfdog_big_janks: number;
-    missed_frames: number;
-    slow_session: boolean;
+    perfdog_janks: number | null; // null, as the three after it: known by a summary alone
+    perfdog_big_janks: number | null;
+    missed_frames: number | null;
+    slow_session: boolean | null;
     peak_memory_kb: number | null;
     peak_battery_millicelsius: number | null;
     throttled_us: number;
@@ -56,7 +56,7 @@ export interface Slice {
     janks_normal: number;
     janks_severe: number;
     jank_us: number;
-    missed_frames: number;
+    missed_frames: number | null;
 }
 
 export interface RawFrame {

@@ -3,13 +3,14 @@ import { useGet, useList, type Page } from '../lib/api';
 import { ago, celsius, jankRate, megabytes, ms, num, span, when } from '../lib/format';
 import { deviceName } from '../lib/device';
 import { t } from '../lib/i18n';
+import { type MemoryKind, memoryKinds, memoryName, memoryOf } from '../lib/memory';
 import { Link, setQuery, useQuery } from '../lib/router';
 import { flagName, platformName, tierName } from '../lib/terms';
 import type { Build, SessionRow } from '../lib/types';
 import { Badge, Card, Empty, Failed, Head, Select, Waiting } from '../ui/pieces';
 import { Csv, ShowMore, Table, type Column } from '../ui/table';
 
-const columns = (): Column<SessionRow>[] => [
+const columns = (rows: SessionRow[]): Column<SessionRow>[] => [
     {
         key: 'id',
         label: t('Session'),
@@ -65,16 +66,21 @@ const columns = (): Column<SessionRow>[] => [
         cell: (s) => celsius(s.peak_battery_millicelsius).replace(' °C', ''),
         value: (s) => (s.peak_battery_millicelsius ? s.peak_battery_millicelsius / 1000 : null),
     },
-    {
-        key: 'memory',
-        label: t('Peak memory'),
-        term: 'memory',
-        unit: 'MB',
-        right: true,
-        cell: (s) => megabytes(s.peak_memory_kb),
-        value: (s) => (s.peak_memory_kb ? s.peak_memory_kb / 1024 : null),
-    },
+    ...memoryKinds(rows).map(memoryColumn),
 ];
+
+const memoryColumn = (kind: MemoryKind): Column<SessionRow> => ({
+    key: `memory_${kind}`,
+    label: t('Peak {kind}', { kind: memoryName[kind] }),
+    term: 'memory',
+    unit: 'MB',
+    right: true,
+    cell: (s) => megabytes(memoryOf(s, kind)),
+    value: (s) => {
+        const kb = memoryOf(s, kind);
+        return kb && kb / 1024;
+    },
+});
 
 const janks = (s: SessionRow) => s.janks_minor + s.janks_normal + s.janks_severe;
 
@@ -156,7 +162,7 @@ export default function Sessions() {
     const list = useList<SessionRow>('/v1/sessions', { ...asked, limit: 50 });
     const builds = useGet<Page<Build>>('/v1/builds', { limit: 50 });
     const any = filters.some((f) => q.get(f));
-    const table = columns();
+    const table = columns(list.items ?? []);
 
     return (
         <>

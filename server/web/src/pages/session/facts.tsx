@@ -1,6 +1,7 @@
 // What a session was: build, device, figures, and what they rest on.
 import { bytes, celsius, clock, jankRate, megabytes, ms, num, percent, span, when } from '../../lib/format';
 import { deviceName, deviceSessions } from '../../lib/device';
+import { memoryKind, memoryName } from '../../lib/memory';
 import { t } from '../../lib/i18n';
 import { peak } from '../../lib/lanes';
 import { reasonName } from '../../lib/reasons';
@@ -105,7 +106,7 @@ export function Stats({ s, data }: { s: Session; data: Timeline | null }) {
                 unit={s.peak_battery_millicelsius ? '°C' : ''}
                 n={hot ? at(hot.t_us) : undefined}
             />
-            <Stat term="memory" value={megabytes(s.peak_memory_kb).replace(' MB', '')} unit={s.peak_memory_kb ? 'MB' : ''} />
+            <Stat term="memory" value={megabytes(s.peak_memory_kb).replace(' MB', '')} unit={s.peak_memory_kb ? `MB ${memoryName[memoryKind(s.platform)]}` : ''} />
             <Stat term="throttled" value={s.throttled_us ? span(s.throttled_us) : t('none')} />
             <Stat
                 term="foreground"
