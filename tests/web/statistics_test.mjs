@@ -129,8 +129,8 @@ export default {
         await settled(page);
         const card = (title) => page.locator('section.card').filter({ has: page.getByRole('heading', { name: title }) });
         const text = await card('Verdicts').innerText();
-        assert.match(text, /not fixed\s+2\.15\.0 \(202, android\) against 2\.14\.0 \(201, android\)\s+rate 1\.11 × the old one \(99\.5 % interval 0\.4\d* – 1\.6\d*\)/);
-        assert.match(text, /too little data\s+2\.15\.0 \(204, ios\)[^]*rate 0\.91/);
+        assert.match(text, /not fixed\s+2\.15\.0 \(202, Android\) against 2\.14\.0 \(201, Android\)\s+rate 1\.11 × the old one \(99\.5 % interval 0\.4\d* – 1\.6\d*\)/);
+        assert.match(text, /too little data\s+2\.15\.0 \(204, iOS\)[^]*rate 0\.91/);
         assert.doesNotMatch(text, /0\.77/);
         assert.match(await card('What players did before').innerText(), /a sample: \d+ windows before [\d,]+ events/);
         assert.deepEqual(complaints, []);

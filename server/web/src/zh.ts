@@ -926,6 +926,7 @@ const texts: Record<string, string> = {
     '{mb} MB of anonymous memory and swap on {ram} MB of RAM': '匿名内存与交换区共 {mb} MB，RAM 为 {ram} MB',
     'big cores {before} -> {now} MHz at {c} °C, thermal status {status}': '大核 {before} -> {now} MHz，{c} °C，热状态 {status}',
     'big cores {before} -> {now} MHz, thermal status {status}': '大核 {before} -> {now} MHz，热状态 {status}',
+    'frames {before} -> {now} ms in this scene, thermal status {status}': '本场景的帧 {before} -> {now} ms，热状态 {status}',
     'threads {before} -> {now}': '线程 {before} -> {now}',
     'Java heap {before} -> {now} MB': 'Java 堆 {before} -> {now} MB',
     'GPU {gpu} ms of a frame of {ms} ms': 'GPU 占 {ms} ms 的帧中 {gpu} ms',

@@ -10,6 +10,7 @@ const forms = [
     form('{mb} MB of anonymous memory and swap on {ram} MB of RAM'),
     form('big cores {before} -> {now} MHz at {c} °C, thermal status {status}'),
     form('big cores {before} -> {now} MHz, thermal status {status}'),
+    form('frames {before} -> {now} ms in this scene, thermal status {status}'),
     form('threads {before} -> {now}'),
     form('Java heap {before} -> {now} MB'),
     form('GPU {gpu} ms of a frame of {ms} ms'),
