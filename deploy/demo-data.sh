@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fills a server with synthetic sessions of two builds and their symbols, the newer build slower on low devices
 # in one scene, with more janks of one cause there, and has everything judged at once instead of on schedule.
-# For the quick start and the tests of the page.
+# For the quick start and the tests of the page. One upload at a time, so that sessions arrive in the same order each time.
 #   deploy/demo-data.sh BUILD_DIR URL KEY_DIR [SESSIONS] [APP]       2000 sessions of app demo_game
 # KEY_DIR holds the files ingest and admin. Prints nothing; a second run adds nothing.
 set -euo pipefail
@@ -47,7 +47,7 @@ symbols=$(mktemp -d)
 trap 'rm -rf "$symbols"' EXIT
 FW_URL=$url FW_KEY_FILE=$keys/ingest "$bin/server/framewatch" demo --app "$app" --sessions "$sessions" \
     --seconds 120 --part-seconds 3600 --seed 11 --regression 40 --more-janks 150 --tier low --scene battle \
-    --admin-key-file "$keys/admin" --symbols "$symbols" --concurrency 2 >/dev/null
+    --admin-key-file "$keys/admin" --symbols "$symbols" --concurrency 1 >/dev/null
 FW_URL=$url FW_KEY_FILE=$keys/admin "$bin/server/framewatch" symbols upload "$symbols" >/dev/null
 until_true idle 'part symbols stacks restack families'
 now tiers expect tiers

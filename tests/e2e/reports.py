@@ -420,6 +420,13 @@ def offs(sums, ratio):
     return {g: v - ratio * n for g, (n, v) in sums.items()}
 
 
+def overdispersion(groups, x, n):
+    filled = sum(v[0] > 0 for v in groups.values())
+    if x <= 0 or filled < 2:
+        return 1
+    return max(1, filled / (filled - 1) * sum((v - x / n * e) ** 2 for e, v in groups.values()) / x)
+
+
 def compare(now, base, name):
     """D and V of {group: (weight or exposure, sum or count)}."""
     n1, n0 = sum(v[0] for v in now.values()), sum(v[0] for v in base.values())
@@ -434,6 +441,9 @@ def compare(now, base, name):
         off = [1e-6 * (a.get(g, 0) / n1 - b.get(g, 0) / n0) for g in range(GROUPS)]
         var = max(1e-12, sum(v * v for v in off) * filled / (filled - 1))
         return 1e-6 * (x1 / n1 - x0 / n0), var
+    phi = max(overdispersion(now, x1, n1), overdispersion(base, x0, n0))
+    if x1 + x0 < 20 * phi:
+        return None
     off = [a.get(g, 0) / (x1 + .5) - b.get(g, 0) / (x0 + .5) for g in range(GROUPS)]
     least = 1 / (x1 + .5) + 1 / (x0 + .5)
     var = max(least, sum(v * v for v in off) * filled / (filled - 1)) if filled > 1 else least
@@ -613,15 +623,33 @@ class Tables(html.parser.HTMLParser):
             self.in_head = False
 
 
+# What a page for people calls them.
+SPOKEN = {"p50": "P50 frame time", "p90": "P90 frame time", "p95": "P95 frame time", "p99": "P99 frame time",
+          "mean": "Mean frame time", "memory_pss": "Peak memory (Android PSS)",
+          "memory_footprint": "Peak memory (iOS footprint)", "memory_rss": "Peak memory (RSS)",
+          "temperature": "Battery temperature", "janks": "Janks", "janks_minor": "Minor janks",
+          "janks_normal": "Normal janks", "janks_severe": "Severe janks", "jank_ms": "Jank time",
+          "perfdog_janks": "PerfDog janks", "perfdog_big_janks": "PerfDog big janks", "stutter": "Stutter",
+          "missed_frames": "Missed frames", "throttled": "Throttled time", "slow_sessions": "Slow sessions"}
+
+
+def percent(change):
+    return "over +1000" if change > 10 else "%+.1f" % (100 * change)
+
+
 def expected_html(f):
     if f["value"] is None:
         return "–"
     said = "%.4g" % f["value"]
-    if f.get("change") is not None:
-        said += " %+.1f %%|%+.1f … %+.1f %%" % (100 * f["change"], 100 * f["low"], 100 * f["high"])
+    if f.get("baseline") is not None:
+        said += "|was %.4g" % f["baseline"]
+    compared = f.get("change") is not None
+    if compared:
+        said += " %s %%|%s … %s %%" % tuple(percent(f[k]) for k in ("change", "low", "high"))
     if f.get("mix") is not None:
-        said += "|mix %+.1f %%" % (100 * f["mix"])
-    return said + "|n = %d" % f["n"]
+        said += "|mix %s %%" % percent(f["mix"])
+    n = ("compared_n", "compared_baseline_n") if compared else ("n", "baseline_n")
+    return said + "|n = %d / %d" % tuple(f[k] for k in n)
 
 
 def check_json(report, truth, installs):
@@ -667,7 +695,7 @@ def check_html(report, told):
     for (tier, scene), s in told.items():
         for name in METRICS:
             f = s["figures"].get(name)
-            where = (f"{name} by scene", scene, tier) if scene else ("Whole sessions", name, tier)
+            where = (f"{SPOKEN[name]} by scene", scene, tier) if scene else ("Whole sessions", SPOKEN[name], tier)
             if not f and where not in page.cells:
                 continue
             got, want = page.cells.get(where), expected_html(f) if f else "–"
@@ -693,7 +721,8 @@ def check_cli(report, told):
             if f["change"] is None:
                 want.append("too few sessions to compare")
             else:
-                want.append("%+.1f %% (%+.1f … %+.1f %%)" % (100 * f["change"], 100 * f["low"], 100 * f["high"]))
+                want.append("%+.1f %% (%+.1f … %s %%)" % (100 * f["change"], 100 * f["low"], "over +1000.0" if f["high"] > 10
+                                                           else "%+.1f" % (100 * f["high"])))
                 if f["mix"] is not None:
                     want.append("mix %+.1f %%" % (100 * f["mix"]))
             want.append("n = %d / %d" % (f["n"], f["baseline_n"]))

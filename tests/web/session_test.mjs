@@ -141,8 +141,9 @@ export default {
         const coming = page.waitForEvent('download');
         await page.getByRole('button', { name: 'CSV' }).click();
         const head = readFileSync(await (await coming).path(), 'utf8').split('\r\n')[0];
-        for (const column of ['"Foreground, s"', '"Peak temperature, °C"', '"Peak memory, MB"']) assert.ok(head.includes(column), head);
-        await page.getByRole('columnheader', { name: 'Peak temperature, °C' }).waitFor();
+        for (const column of ['"Foreground, s"', '"Peak temperature, °C"', '"Peak PSS, MB"', '"Peak footprint, MB"']) assert.ok(head.includes(column), head);
+        for (const name of ['Peak temperature, °C', 'Peak memory, MB']) await page.getByRole('columnheader', { name }).waitFor();
+        assert.match(await page.locator('tbody tr').first().innerText(), /\d (PSS|footprint|RSS)$/);
         await page.goto(`${base}/sessions/${s.id}`);
         await page.locator('.u-over').first().waitFor();
         const lanes = await page.locator('.lane .cap b').allInnerTexts();

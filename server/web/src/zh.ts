@@ -90,6 +90,7 @@ const texts: Record<string, string> = {
     'Peak temperature, °C': '最高温度，°C',
     'Highest battery temperature that was in bounds.': '合理范围内的最高电池温度。',
     'Peak memory': '内存峰值',
+    'Peak memory, MB': '内存峰值，MB',
     'Peak {kind}': '{kind} 峰值',
     'Android: highest PSS. iOS: highest physical footprint. Elsewhere: highest RSS. They are different quantities: compare within a platform.': 'Android：最高 PSS。iOS：最高物理占用。其他：最高 RSS。它们是不同的量，只能在同一平台内比较。',
     'Throttled': '降频',

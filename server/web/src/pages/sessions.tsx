@@ -3,7 +3,7 @@ import { useGet, useList, type Page } from '../lib/api';
 import { ago, celsius, jankRate, megabytes, ms, num, span, when } from '../lib/format';
 import { deviceName } from '../lib/device';
 import { t } from '../lib/i18n';
-import { type MemoryKind, memoryKinds, memoryName, memoryOf } from '../lib/memory';
+import { type MemoryKind, memoryKind, memoryKinds, memoryName, memoryOf } from '../lib/memory';
 import { Link, setQuery, useQuery } from '../lib/router';
 import { flagName, platformName, tierName } from '../lib/terms';
 import type { Build, SessionRow } from '../lib/types';
@@ -66,16 +66,27 @@ const columns = (rows: SessionRow[]): Column<SessionRow>[] => [
         cell: (s) => celsius(s.peak_battery_millicelsius).replace(' °C', ''),
         value: (s) => (s.peak_battery_millicelsius ? s.peak_battery_millicelsius / 1000 : null),
     },
+    {
+        key: 'memory',
+        label: t('Peak memory, MB'),
+        term: 'memory',
+        right: true,
+        cell: (s) => (
+            <span class="nowrap">
+                {megabytes(s.peak_memory_kb).replace(' MB', '')} {s.peak_memory_kb ? <span class="soft small">{memoryName[memoryKind(s.platform)]}</span> : null}
+            </span>
+        ),
+    },
     ...memoryKinds(rows).map(memoryColumn),
 ];
 
+// What is not one quantity is not one column to sort by or to calculate with.
 const memoryColumn = (kind: MemoryKind): Column<SessionRow> => ({
     key: `memory_${kind}`,
     label: t('Peak {kind}', { kind: memoryName[kind] }),
-    term: 'memory',
     unit: 'MB',
-    right: true,
-    cell: (s) => megabytes(memoryOf(s, kind)),
+    csvOnly: true,
+    cell: () => null,
     value: (s) => {
         const kb = memoryOf(s, kind);
         return kb && kb / 1024;

@@ -15,6 +15,7 @@ export interface Column<T> {
     unit?: string; // of `value`, where the label does not tell it; for the CSV
     right?: boolean;
     full?: boolean; // a line of its own on a phone
+    csvOnly?: boolean;
 }
 
 interface Props<T> {
@@ -65,7 +66,8 @@ export function Csv<T>({ name, columns, rows }: { name: string; columns: Column<
     );
 }
 
-export function Table<T>({ id, columns, rows, caption, href, few, below, onRow, sortable = true, fold = true }: Props<T>) {
+export function Table<T>({ id, columns: all, rows, caption, href, few, below, onRow, sortable = true, fold = true }: Props<T>) {
+    const columns = all.filter((c) => !c.csvOnly);
     const sort = useValue(`${id}.sort`) ?? '';
     const key = sort.replace(/^-/, '');
     const down = sort.startsWith('-');
