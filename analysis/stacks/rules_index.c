@@ -49,7 +49,7 @@ static unsigned char fold(char c)
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-static void note(struct rule_hits *hits, int list, uint16_t number)
+static void note(struct rule_hits *hits, enum rule_list list, uint16_t number)
 {
     if (number < hits->first[list])
         hits->first[list] = number;
@@ -57,7 +57,7 @@ static void note(struct rule_hits *hits, int list, uint16_t number)
 
 static void note_all(struct rule_hits *hits, const uint16_t number[RULE_LISTS])
 {
-    for (int i = 0; i < RULE_LISTS; i++)
+    for (enum rule_list i = 0; i < RULE_LISTS; i++)
         note(hits, i, number[i]);
 }
 
@@ -192,7 +192,7 @@ static bool reserve(struct rules_index *x)
 {
     size_t states = 1, entries = 0;
 
-    for (int list = 0; list < RULE_LISTS; list++)
+    for (enum rule_list list = 0; list < RULE_LISTS; list++)
         for (size_t i = 0; i < rules_count(x->rules, list); i++) {
             states += piece_of(&rules_list(x->rules, list)[i]).n;
             entries++;
@@ -221,7 +221,7 @@ bool rules_index_new(const struct rules *rules, uint64_t steps, struct rules_ind
     }
     x->any_module = x->any_name = x->states[ROOT].keyword = no_hits;
     x->n_states = 1;
-    for (int list = 0; list < RULE_LISTS; list++)
+    for (enum rule_list list = 0; list < RULE_LISTS; list++)
         for (size_t i = 0; i < rules_count(rules, list); i++)
             add_rule(x, list, i);
     if (!link_states(x)) {

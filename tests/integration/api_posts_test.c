@@ -74,10 +74,10 @@ static void assert_kept(struct api *api, const char *column, const char *table, 
 
     /* the texts have no quote */
     snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s = '%s'", table, column, text);
-    if (pg_i64(api->conninfo, sql) != 1)
+    if (pg_i64(api->conninfo, "%s", sql) != 1)
         fail_msg("not kept as %s of %s: %s", column, table, text);
     snprintf(sql, sizeof sql, "DELETE FROM %s", table);
-    pg_sql(api->conninfo, sql);
+    pg_sql(api->conninfo, "%s", sql);
 }
 
 static void assert_scrubs(struct api *api, const struct scrub_vector *v, size_t n)

@@ -654,7 +654,7 @@ static void is_no_link(struct notify_fixture *f, const char *url)
              "{\"match\":\"hook\",\"mode\":\"status\",\"status\":200,\"body\":"
              "{\"id\":\"EXT-1\",\"url\":\"%s\",\"state\":\"open\"}}",
              url);
-    services_post(&f->services, "/_/fault", fault);
+    services_post(&f->services, "/_/fault", "%s", fault);
     notify_want(f, &w);
     notify_settle(f);
     assert_int_equal(pg_i64(f->conninfo, "SELECT count(*) FROM ticket WHERE external_id = 'EXT-1' "

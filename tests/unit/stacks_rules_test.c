@@ -79,7 +79,7 @@ static void assert_same(const struct rules *rules, struct rules_index *x,
     struct rule_hits hits;
 
     rules_index_find(x, t, &hits);
-    for (int list = 0; list < RULE_LISTS; list++) {
+    for (enum rule_list list = 0; list < RULE_LISTS; list++) {
         const struct rule *at = rules_list(rules, list);
         const struct rule *first = rules_find(at, rules_count(rules, list), t);
         uint16_t number = first ? (uint16_t)(first - at) : RULE_NONE;
